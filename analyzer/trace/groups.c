@@ -20,6 +20,10 @@ enum { N_ALIKE = sizeof ALIKE_NS / sizeof *ALIKE_NS };
 enum { APART = 2 };
 /* Intervals or ends that are compared, and the fewest of two ranks that tell anything. */
 enum { SAMPLES = 64, LEAST_INTERVALS = 2, LEAST_ENDS = 9 };
+/* Clocks of hosts differ by no more than this, and no more kernels of another host than these are
+ * tried as the one that a kernel corresponds to. */
+static const int64_t CLOCKS_APART_NS = 50000000;
+enum { MOST_SHIFTS = 256 };
 /* Ranks that joined another's set, times their intervals: fewer agree by chance. */
 enum { LEAST_AGREEMENTS = 16 };
 
@@ -138,23 +142,50 @@ static size_t most_beyond(size_t taken)
     return taken - taken * 3 / 4 - 1;
 }
 
-/* Whether the same intervals of two ranks differ by at most `limit_ns`: by the upper quartile,
- * since many have next to no work in them that could differ. Clocks do not matter. False where the
- * kernels do not correspond one to one. */
-static bool have_like_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+/* Whether the intervals between `n` ends of two ranks differ by at most `limit_ns`: by the upper
+ * quartile, since many have next to no work in them that could differ. */
+static bool intervals_agree(const int64_t *a, const int64_t *b, size_t n, int64_t limit_ns)
 {
-    size_t n = x->n_ends[a];
-    if (n != x->n_ends[b] || n < LEAST_INTERVALS + 1) {
-        return false;
-    }
     size_t taken = n - 1 < SAMPLES ? n - 1 : SAMPLES;
     size_t beyond = 0;
     for (size_t k = 0; k < taken && beyond <= most_beyond(taken); k++) {
         size_t i = (n - 1) * k / taken;
-        int64_t ns = x->end_ns[a][i + 1] - x->end_ns[a][i];
-        beyond += llabs(ns - (x->end_ns[b][i + 1] - x->end_ns[b][i])) > limit_ns;
+        beyond += llabs(a[i + 1] - a[i] - (b[i + 1] - b[i])) > limit_ns;
     }
     return beyond <= most_beyond(taken);
+}
+
+/* Of two ranks whose kernels correspond one to one. Clocks do not matter. */
+static bool have_like_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+{
+    size_t n = x->n_ends[a];
+    return n == x->n_ends[b] && n > LEAST_INTERVALS &&
+           intervals_agree(x->end_ns[a], x->end_ns[b], n, limit_ns);
+}
+
+/* The same of ranks whose captures begin or end elsewhere, on hosts whose clocks differ: a kernel
+ * in the middle of one corresponds to any that may have ended with it. */
+static bool have_shifted_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+{
+    const int64_t *theirs = x->end_ns[b];
+    size_t middle = x->n_ends[a] / 2;
+    if (x->n_ends[a] == 0 || x->trace->ranks[a].host == x->trace->ranks[b].host) {
+        return false;
+    }
+    int64_t end_ns = x->end_ns[a][middle];
+    size_t to = inq_first_from_i64(theirs, 0, x->n_ends[b], end_ns + CLOCKS_APART_NS);
+    size_t from = inq_first_from_i64(theirs, 0, x->n_ends[b], end_ns - CLOCKS_APART_NS);
+    for (size_t at = from; at < to && at < from + MOST_SHIFTS; at++) {
+        size_t before = at < middle ? at : middle;
+        size_t after_a = x->n_ends[a] - middle;
+        size_t after_b = x->n_ends[b] - at;
+        size_t n = before + (after_a < after_b ? after_a : after_b);
+        if (n > LEAST_ENDS &&
+            intervals_agree(x->end_ns[a] + middle - before, theirs + at - before, n, limit_ns)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The same of the ends themselves, where both ranks were recorded: it needs one clock, and no
@@ -186,7 +217,8 @@ static bool have_like_ends(const struct inference *x, size_t a, size_t b, int64_
 
 static bool are_alike(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
-    return have_like_intervals(x, a, b, limit_ns) || have_like_ends(x, a, b, limit_ns);
+    return have_like_intervals(x, a, b, limit_ns) || have_like_ends(x, a, b, limit_ns) ||
+           have_shifted_intervals(x, a, b, limit_ns);
 }
 
 /* Parts the ranks by their first ones: each joins the first that it ends together with. */
@@ -295,8 +327,10 @@ static int append_sets(struct inference *x, struct inq_err *err)
     return code;
 }
 
-/* Gives the kernels of one lane of each rank the groups of their sets. */
-static void assign_sets(const struct inference *x, const struct streams *streams, size_t ordinal)
+/* Gives the kernels of one lane of each rank the groups of their sets. Exchanges that more than two
+ * ranks leave together are one of all of them: `together`. */
+static void assign_sets(const struct inference *x, const struct streams *streams, size_t ordinal,
+                        bool together)
 {
     for (size_t r = 0; r < x->trace->n_ranks; r++) {
         struct inq_rank *rank = &x->trace->ranks[r];
@@ -305,6 +339,7 @@ static void assign_sets(const struct inference *x, const struct streams *streams
                 struct inq_comm *comm = &rank->comms[rank->events.comm[i]];
                 comm->group = x->groups[x->set_of[r]];
                 comm->group_size = (int32_t)x->sizes[x->set_of[r]];
+                comm->kind = together ? INQ_COLL_ALLTOALL : comm->kind;
             }
         }
     }
@@ -330,7 +365,7 @@ static int assign_all(struct inference *x, const struct streams *streams, size_t
     take_all(x);
     int code = append_sets(x, err);
     for (size_t g = from; code == INQ_OK && g < to; g++) {
-        assign_sets(x, streams, g);
+        assign_sets(x, streams, g, false);
     }
     return code;
 }
@@ -348,7 +383,7 @@ static int part_streams(struct inference *x, enum cargo cargo, size_t most, bool
         if (code == INQ_OK && told[g]) {
             x->parted = x->parted || x->n_sets > 1;
             code = append_sets(x, err);
-            assign_sets(x, streams, g);
+            assign_sets(x, streams, g, cargo == EXCHANGES);
         }
     }
     x->n_alike = needed;

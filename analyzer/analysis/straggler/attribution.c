@@ -65,13 +65,13 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *b
     return code;
 }
 
-/* What a candidate must cost to be told. A fault of a rank among few is hardly told from how chips
- * differ; what is divided unevenly, or slow between ranks, has tests of its own. */
+/* What a candidate must cost to be told. A late host among few is hardly told from how hosts
+ * differ; how much GPUs differ has been held against what they compute, and what is divided
+ * unevenly, or slow between ranks, has tests of its own. */
 static double least_share(const struct inq_inquiry *q, const struct inq_candidate *s)
 {
-    bool of_ranks = s->kind == INQ_FINDING_SLOW_GPU || s->kind == INQ_FINDING_MORE_WORK ||
-                    s->kind == INQ_FINDING_LATE_HOST || s->kind == INQ_FINDING_EXPOSED_COPY;
-    return inq_straggler_min_share(of_ranks ? q->delays->n : SIZE_MAX, s->steps);
+    bool of_hosts = s->kind == INQ_FINDING_LATE_HOST || s->kind == INQ_FINDING_EXPOSED_COPY;
+    return inq_straggler_min_share(of_hosts ? q->trace->n_ranks : SIZE_MAX, s->steps);
 }
 
 /* Whether ranks are called late because they idle longer than those of other roles, and the
@@ -204,7 +204,6 @@ static int find_costs(const struct inq_inquiry *q, struct inq_study *study,
                       struct inq_attribution *blame, struct inq_err *err)
 {
     int code = blame->n_candidates > 0 ? inq_study_simulate(study, err) : INQ_OK;
-
     if (code == INQ_OK && study->run.n_steps == 0) {
         drop_unsupported(blame);
     }

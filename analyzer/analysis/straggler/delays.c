@@ -297,6 +297,21 @@ double inq_straggler_min_share(size_t ranks, size_t steps)
     return ranks <= INQ_STRAGGLER_FEW_RANKS ? INQ_STRAGGLER_COST_FEW : INQ_STRAGGLER_COST_SHARE;
 }
 
+/* What an excess must reach. Chips differ by a part of what they compute, not of the step: a rank
+ * that computes for a third of it, as in a pipeline of few micro-batches, tells a slow GPU by less
+ * of the step. What hosts differ by has no such measure. */
+static double least_excess(const struct inq_delay *delay, enum part part, size_t compared)
+{
+    double least_ns = inq_straggler_min_share(compared, delay->steps) * delay->step_ns;
+    double usual_ns = part == OWN ? delay->peers_own_ns : delay->peers_compute_ns;
+
+    if (delay->steps < 2 || compared > INQ_STRAGGLER_FEW_RANKS || part == IDLE) {
+        return least_ns;
+    }
+    return fmin(least_ns,
+                fmax(INQ_STRAGGLER_COST_SHARE * delay->step_ns, INQ_STRAGGLER_COST_FEW * usual_ns));
+}
+
 static void set_means(struct inq_delay *delay, const struct role *role, size_t i)
 {
     double n = (double)role->steps[i];
@@ -358,14 +373,14 @@ static double set_apart(struct inq_delay *first, size_t n, enum part part, const
 /* How much ranks of small roles differ lastingly, over all these roles: enough of them tell a fault
  * from how chips differ though no role has enough ranks by itself. Infinite: there are too few.
  * Many faults at once raise it: it makes a smaller one count, and never hides a larger one. */
-static double pooled_spread(struct context *ctx, const struct inq_delays *delays)
+static double pooled_spread(struct context *ctx, struct inq_delays *delays, enum part part)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < delays->n; i++) {
-        bool few = delays->at[i].peers + 1 <= INQ_STRAGGLER_FEW_RANKS;
+        bool few = delays->at[i].peers + 1 <= INQ_STRAGGLER_HANDFUL;
         if (few && !ctx->aside[delays->at[i].rank]) {
-            ctx->scratch[n++] = delays->at[i].own.ns;
+            ctx->scratch[n++] = excess_of(&delays->at[i], part)->ns;
         }
     }
     return n > INQ_STRAGGLER_HANDFUL
@@ -429,15 +444,18 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
 
 /* Scores an excess with no less noise than `noise_ns` and repeated steps have; whether it passes.
  */
-static bool test(const struct inq_delay *delay, struct inq_excess *excess, double noise_ns,
+static bool test(struct inq_delay *delay, enum part part, double noise_ns, double pooled_ns,
                  size_t compared)
 {
+    struct inq_excess *excess = excess_of(delay, part);
     double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
-    double least_ns = inq_straggler_min_share(compared, delay->steps) * delay->step_ns;
+    double least_ns = least_excess(delay, part, compared);
+    bool few = delay->peers + 1 <= INQ_STRAGGLER_HANDFUL;
+    double spread_ns = few ? fmin(excess->spread_ns, pooled_ns) : excess->spread_ns;
 
     excess->sigma_ns = fmax(fmax(excess->sigma_ns, noise_ns), floor_ns);
     excess->score = excess->ns * sqrt((double)delay->steps) / excess->sigma_ns;
-    return excess->ns >= least_ns && excess->ns >= excess->spread_ns &&
+    return excess->ns >= least_ns && excess->ns >= spread_ns &&
            (delay->steps < 2 || excess->score >= delay->limit);
 }
 
@@ -445,9 +463,11 @@ static bool test(const struct inq_delay *delay, struct inq_excess *excess, doubl
  * all peers are set aside for an excess of their own, or where it is they who do more of the rest
  * than is usual; `rest_ns`: how much more of it than usual this rank does, minus infinity where no
  * other role tells what is usual. */
-static bool test_part(const struct inq_delay *delay, struct inq_excess *excess, double rest_ns)
+static bool test_part(struct inq_delay *delay, enum part part, double pooled_ns, double rest_ns)
 {
-    return test(delay, excess, 0.0, delay->peers + 1) && delay->steps > 1 &&
+    const struct inq_excess *excess = excess_of(delay, part);
+
+    return test(delay, part, 0.0, pooled_ns, delay->peers + 1) && delay->steps > 1 &&
            (2.0 * delay->own.ns >= excess->ns || delay->usual == 0 ||
             2.0 * (excess->ns + rest_ns) >= excess->ns);
 }
@@ -472,18 +492,21 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
     double sigma_ns = ctx->n_deviations > 0 ? mad_factor(ctx->most_steps) *
                                                   inq_median(ctx->deviations, ctx->n_deviations)
                                             : 0.0;
-    double pooled_ns = pooled_spread(ctx, delays);
+    double pooled_ns[PARTS];
     double idle_ns = usual_idle(ctx, delays);
 
+    for (int part = 0; part < PARTS; part++) {
+        pooled_ns[part] = pooled_spread(ctx, delays, (enum part)part);
+    }
     for (size_t i = 0; i < delays->n; i++) {
         struct inq_delay *delay = &delays->at[i];
         delay->limit = limit_for(ctx->freedom);
-        size_t compared = delay->own.ns >= pooled_ns ? delays->n : delay->peers + 1;
-        bool by_own = test(delay, &delay->own, sigma_ns, compared);
-        bool by_idle = test_part(delay, &delay->idle, -(double)INFINITY);
+        size_t compared = delay->own.ns >= pooled_ns[OWN] ? delays->n : delay->peers + 1;
+        bool by_own = test(delay, OWN, sigma_ns, pooled_ns[OWN], compared);
+        bool by_idle = test_part(delay, IDLE, pooled_ns[IDLE], -(double)INFINITY);
         double rest_ns =
             delays->n > delay->peers + 1 ? idle_of(delay) - idle_ns : -(double)INFINITY;
-        delay->computes = test_part(delay, &delay->compute, rest_ns);
+        delay->computes = test_part(delay, COMPUTE, pooled_ns[COMPUTE], rest_ns);
         delay->idles = by_idle && (delay->computes || !by_own);
         delay->outlier = by_own || delay->computes || by_idle;
     }
@@ -665,7 +688,8 @@ static void split_role(struct inq_delay *const *by_own, size_t n, bool *aside)
         double gap_ns = high->own_ns - by_own[n - upper - 1]->own_ns;
         double low_ns = by_own[n - upper - 1]->own_ns - by_own[0]->own_ns;
         double range_ns = fmax(low_ns, by_own[n - 1]->own_ns - high->own_ns);
-        if (gap_ns >= SPLIT_APART * range_ns && gap_ns >= INQ_STRAGGLER_COST_FEW * high->step_ns) {
+        if (gap_ns >= SPLIT_APART * range_ns &&
+            gap_ns >= least_excess(high, OWN, INQ_STRAGGLER_FEW_RANKS)) {
             for (size_t i = n - upper; i < n; i++) {
                 aside[by_own[i]->rank] = true;
             }

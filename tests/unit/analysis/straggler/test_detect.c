@@ -599,6 +599,45 @@ static void detect__nothing_in_cut_windows(void **state)
            "healthy");
 }
 
+/* Whether a slow GPU is named, and it is this rank alone. */
+static bool names_slow_gpu(const char *spec, int32_t rank)
+{
+    struct test_synth t = test_synth_open(spec, NULL);
+    bool named = false;
+
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        const struct inq_finding *f = &t.report->findings[i];
+        bool gpu = f->kind == INQ_FINDING_SLOW_GPU && f->severity >= INQ_SEVERITY_LOW;
+        assert_true(!gpu || (f->n_ranks == 1 && f->ranks[0] == rank));
+        named = named || gpu;
+    }
+    test_synth_close(&t);
+    return named;
+}
+
+/* Ranks that compute for a third of the step: of a few, one is told by 2 % of what they compute
+ * that makes 1 % of the step, not by 2 % of the step. */
+static void detect__slow_gpu_among_few_by_what_they_compute(void **state)
+{
+    (void)state;
+    assert_false(names_slow_gpu("dp=3,pp=2,micro_batches=1,layers=2,steps=8,sync=4,seed=4369,gz=0,"
+                                "fault=slow_gpu:rank=1:factor=1.02",
+                                1));
+    assert_true(names_slow_gpu("dp=3,pp=2,micro_batches=1,layers=2,steps=8,sync=4,seed=4369,gz=0,"
+                               "fault=slow_gpu:rank=1:factor=1.05",
+                               1));
+}
+
+/* Four ranks of a stage do not tell how chips differ, but sixteen of four stages do. */
+static void detect__slow_gpu_by_what_ranks_of_all_stages_differ(void **state)
+{
+    (void)state;
+    assert_true(names_slow_gpu("dp=4,pp=4,micro_batches=8,layers=8,p2p=batched,steps=9,sync=4,"
+                               "window=ragged,seed=412807,gz=0,"
+                               "fault=slow_gpu:every=5:rank=6:factor=1.2",
+                               6));
+}
+
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
@@ -642,6 +681,8 @@ int main(void)
         cmocka_unit_test(detect__host_where_stages_talk_in_the_group_of_all),
         cmocka_unit_test(detect__late_host_among_stages_of_one_replica),
         cmocka_unit_test(detect__micro_batches_of_receives_posted_a_step_ahead),
+        cmocka_unit_test(detect__slow_gpu_among_few_by_what_they_compute),
+        cmocka_unit_test(detect__slow_gpu_by_what_ranks_of_all_stages_differ),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

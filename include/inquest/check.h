@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate: a run or a schedule measured, and compared with a baseline that a team keeps.
  *
- * A measure of a recorded run is the median over its steps with an interval of 95 % confidence that
+ * A measure of a recorded run is the median over its steps, a ratio the mean of their middle
+ * three fifths, with an interval of 95 % confidence that
  * assumes nothing about how steps are distributed: it ends between the k-th and the next value
  * from either end, where k is the largest number with 2 P(B < k) <= 0.05 for B binomial(n, 1/2),
  * by interpolation. Fewer than six steps cannot give 95 %: the interval is then all of them, fewer
@@ -65,7 +66,7 @@ enum inq_check_unit {
       "GPU compute of a stage, a multiple of the other stages' in the same step")                  \
     X(EXPOSED_COMM, "exposed_comm_ns", "exposed communication", NS, STEP,                          \
       "communication per step that no compute covers, mean of the ranks")                          \
-    X(WORST_WAIT, "worst_wait_ns", "longest wait", NS, STEP,                                       \
+    X(WORST_WAIT, "worst_wait_ns", "worst wait", NS, STEP,                                         \
       "time per step that the rank that waits most waits for others in collectives")               \
     X(HOST, "host_ns", "wait for the host", NS, STEP,                                              \
       "time per step that the GPU of the rank with the latest host idles for it")                  \
@@ -73,7 +74,7 @@ enum inq_check_unit {
       "GPU idle for other reasons and exposed copies, mean of the ranks")                          \
     X(BUBBLE_RATIO, "bubble_ratio", "bubble ratio", SHARE, ADD, "idle share of the pipeline")      \
     X(SLOWDOWN, "slowdown", "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")    \
-    X(PEAK_ACTIVATIONS, "peak_activations", "peak activations", COUNT, OWN,                        \
+    X(PEAK_ACTIVATIONS, "peak_activations", "peak activation memory", COUNT, OWN,                  \
       "most activations that a rank holds at a time, in the unit of --memory")                     \
     X(PEAK_MEMORY, "peak_bytes", "peak memory", BYTES, OWN,                                        \
       "most memory that a rank holds at a time, where --memory tells it in bytes")                 \
@@ -199,6 +200,10 @@ INQ_API int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
                                      const struct inq_lint_options *options,
                                      const struct inq_costs *steps, size_t n_steps,
                                      struct inq_snapshot *snapshot, struct inq_err *err);
+/* Measures a file that is no schedule, where `csv` has a fault: it has that problem, whatever
+ * baseline it is held against. Fails with INQ_NOMEM. */
+INQ_API int inq_snapshot_of_fault(const struct inq_csv_info *csv, struct inq_snapshot *snapshot,
+                                  struct inq_err *err);
 
 /* Adds a run, or all runs of a baseline, to a baseline of several; `pool` may be all-zero. Fails
  * with INQ_UNSUPPORTED (a schedule, or other ranks), INQ_NOMEM, INQ_LIMIT. */

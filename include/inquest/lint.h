@@ -88,8 +88,9 @@ struct inq_lint {
 };
 
 /* Examines a schedule. A schedule without SEND and RECV cells is examined as torch lowers it: each
- * send right behind its compute, the receive at once on the peer's list. On success *lint is the
- * caller's (inq_lint_release). `csv` may be NULL. Fails only with INQ_NOMEM, INQ_LIMIT. */
+ * send right behind its compute, the receive at once on the peer's list. Where `csv` (NULL: none)
+ * has a fault, that is the problem, and nothing else is examined. On success *lint is the caller's
+ * (inq_lint_release). Fails only with INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_info *csv,
                               const struct inq_lint_options *options, struct inq_lint *lint,
                               struct inq_err *err);

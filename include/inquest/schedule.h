@@ -170,12 +170,21 @@ INQ_API int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_s
  * the input gradient and BW the full backward. */
 enum inq_csv_dialect { INQ_CSV_DETECT, INQ_CSV_2024, INQ_CSV_CURRENT };
 
+/* Where and why text is no schedule. */
+struct inq_csv_fault {
+    int32_t line, column; /* of the text, from 1; 0: the whole of it */
+    int32_t rank, cell;   /* from 0; -1: none */
+    char text[48];        /* of the cell, cut */
+    char message[160];    /* "": there is none */
+};
+
 struct inq_csv_info {
     enum inq_csv_dialect dialect; /* the one found (or told) */
     bool dialect_certain;         /* false: the file would read either way */
     size_t cells, empty_cells;
     size_t blank_lines; /* no ranks; PyTorch's loader takes them for ranks without an action */
     int32_t first_blank_line;
+    struct inq_csv_fault fault; /* of what failed with INQ_FORMAT */
 };
 
 /* Parses a schedule: one row a rank, one cell a time step; blank lines are none. On success *out is

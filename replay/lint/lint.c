@@ -120,6 +120,20 @@ void inq_lint_release(struct inq_lint *lint)
     *lint = (struct inq_lint){0};
 }
 
+/* R1: text that is no schedule. */
+static int lint_fault(const struct inq_csv_fault *fault, struct inq_lint *lint, struct inq_err *err)
+{
+    int code = inq_lint_add(lint, INQ_LINT_FORMAT, true, fault->rank, fault->cell, NULL, err, "%s",
+                            fault->message);
+    if (code == INQ_OK) {
+        struct inq_lint_problem *p = &lint->problems[0];
+        p->line = fault->line;
+        p->column = fault->column;
+        memcpy(p->action, fault->text, sizeof p->action);
+    }
+    return code;
+}
+
 /* R1: the letters and the lines of the file. */
 static int lint_format(const struct inq_csv_info *csv, struct inq_lint *lint, struct inq_err *err)
 {
@@ -127,7 +141,7 @@ static int lint_format(const struct inq_csv_info *csv, struct inq_lint *lint, st
     if (csv != NULL && !csv->dialect_certain) {
         code = inq_lint_add(lint, INQ_LINT_FORMAT, false, -1, -1, NULL, err,
                             "B without I or W: read as full backward; if the file is from 2024 and "
-                            "B means input gradient, say so");
+                            "B means input gradient, give --dialect 2024");
         if (code == INQ_OK) {
             lint->problems[lint->n - 1].granted = true;
         }
@@ -432,6 +446,9 @@ static int examine(const struct inq_schedule *schedule, const struct inq_csv_inf
                    struct inq_err *err)
 {
     *lint = (struct inq_lint){.buffer_depth = -1, .peak_memory = -1.0, .remedy = {.rank = -1}};
+    if (csv != NULL && csv->fault.message[0] != '\0') {
+        return lint_fault(&csv->fault, lint, err);
+    }
     int code = lint_format(csv, lint, err);
     if (code == INQ_OK) {
         code = inq_lint_order(schedule, lint, err);

@@ -29,9 +29,20 @@ enum { MAX_CELL = 4096 };
 /* How the letters of a cell read before the dialect is known; BW is only in 2024 files. */
 enum { LETTERS_BW = INQ_ACTION_KIND_COUNT };
 
+/* Where the cell at hand begins in its line, from 1, as editors count. */
+static int32_t begins(const struct reader *in)
+{
+    return (int32_t)(in->cell_at - in->line_at) + 1;
+}
+
 static int bad_cell(struct reader *in, const char *why)
 {
-    return inq_err_at(in->err, INQ_FORMAT, NULL, (int64_t)in->at,
+    struct inq_csv_fault *fault = &in->info->fault;
+    *fault = (struct inq_csv_fault){
+        .line = in->line, .column = begins(in), .rank = in->row, .cell = in->column};
+    (void)snprintf(fault->text, sizeof fault->text, "%.47s", in->cell);
+    (void)snprintf(fault->message, sizeof fault->message, "%s", why);
+    return inq_err_at(in->err, INQ_FORMAT, NULL, (int64_t)in->cell_at,
                       "row %" PRId32 ", cell %" PRId32 " '%s': %s", in->line, in->column + 1,
                       in->cell, why);
 }
@@ -85,12 +96,6 @@ static int next_cell(struct reader *in, char *end)
 static const char *skip_blanks(const char *p)
 {
     return p + strspn(p, " \t");
-}
-
-/* Where the cell at hand begins in its line, from 1, as editors count. */
-static int32_t begins(const struct reader *in)
-{
-    return (int32_t)(in->cell_at - in->line_at) + 1;
 }
 
 /* Decimal digits to *value; NULL when there are none or too many. */
@@ -366,7 +371,10 @@ static int read_rows(struct reader *in, enum inq_csv_dialect dialect)
         code = read_row(in, &more);
     }
     if (code == INQ_OK && in->out->n_stages == 0) {
-        code = inq_err_set(in->err, INQ_FORMAT, "no action in it: not a pipeline schedule");
+        static const char none[] = "no action in it: not a pipeline schedule";
+        in->info->fault = (struct inq_csv_fault){.rank = -1, .cell = -1};
+        (void)snprintf(in->info->fault.message, sizeof in->info->fault.message, "%s", none);
+        code = inq_err_set(in->err, INQ_FORMAT, "%s", none);
     }
     code = code == INQ_OK ? check_numbers(in) : code;
     if (code == INQ_OK) {

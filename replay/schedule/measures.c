@@ -227,3 +227,21 @@ int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
     return code == INQ_OK ? add_exact(snapshot, INQ_MEASURE_LINT_PROBLEMS, (double)errors, err)
                           : code;
 }
+
+int inq_snapshot_of_fault(const struct inq_csv_info *csv, struct inq_snapshot *snapshot,
+                          struct inq_err *err)
+{
+    static const struct inq_schedule none = {0};
+    static const struct inq_lint_options options = {0};
+    struct inq_lint lint = {0};
+    *snapshot = (struct inq_snapshot){.subject = INQ_SUBJECT_SCHEDULE};
+    int code = inq_lint_schedule(&none, csv, &options, &lint, err);
+    if (code == INQ_OK) {
+        code = take_problems(&lint, snapshot, err);
+    }
+    if (code == INQ_OK) {
+        code = add_exact(snapshot, INQ_MEASURE_LINT_PROBLEMS, (double)lint.n_errors, err);
+    }
+    inq_lint_release(&lint);
+    return code;
+}

@@ -15,9 +15,9 @@ const struct inq_measure *inq_snapshot_find(const struct inq_snapshot *snapshot,
 /* The kind that a name is of, "compute_ns.stage2" or, when `loose`, "compute" too; -1: none. */
 int inq_measure_kind_of(const char *name, size_t len, bool loose);
 
-/* Median of the values (lower middle) and its interval; reorders them. n == 0 gives NaN. */
+/* Mean of the middle values, in the interval of their median; reorders them. n == 0 gives NaN. */
 struct inq_measure inq_measure_of_ratios(double *values, size_t n);
-/* The same in whole ns; does not reorder. Fails with INQ_NOMEM. */
+/* Median (lower middle) and its interval in whole ns; does not reorder. Fails with INQ_NOMEM. */
 int inq_measure_of_steps(const int64_t *values, size_t n, struct inq_measure *measure,
                          struct inq_err *err);
 

@@ -239,7 +239,7 @@ static void from_bubbles(struct inq_findings *f)
         "Measured %s; expected %s. The schedule itself loses %s of a step: the rest of the bubbles "
         "has causes of its own.",
         finding->measured, finding->expected[0] ? finding->expected : "not known",
-        finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "n/a");
+        finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "N/A");
     call_for_schedules(f, finding, p);
 }
 

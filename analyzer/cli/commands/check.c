@@ -55,6 +55,11 @@ static int take_rules(struct gates *g)
     return INQ_EXIT_OK;
 }
 
+static bool is_csv(const char *path, size_t len)
+{
+    return len > 4 && strncmp(path + len - 4, ".csv", 4) == 0;
+}
+
 /* The baselines of several: FOLDER/NAME.json, by the name of each. */
 static int name_baselines(struct gates *g)
 {
@@ -70,7 +75,7 @@ static int name_baselines(struct gates *g)
         while (start > 0 && path[start - 1] != '/') {
             start--;
         }
-        bool csv = len - start > 4 && strncmp(path + len - 4, ".csv", 4) == 0;
+        bool csv = is_csv(path + start, len - start);
         code = inq_paths_add(&g->baselines, &err, "%s%s%.*s.json", g->path,
                              g->path[strlen(g->path) - 1] == '/' ? "" : "/",
                              (int)(len - start - (csv ? 4 : 0)), path + start);
@@ -190,15 +195,19 @@ static int steps_of_run(const struct inq_cli *cli, const struct inq_schedule_wor
 
 static int measure_schedule(struct gate *g, const char *path)
 {
-    struct inq_schedule_work work = {0};
+    struct inq_schedule_work work = {.takes_faults = true};
     struct inq_costs *steps = NULL;
     struct inq_err err = {0};
     size_t n_steps = 0;
     int status = inq_work_load(g->cli, path, &work);
-    if (status == INQ_EXIT_OK) {
+    bool faulty = work.csv.fault.message[0] != '\0';
+    if (status == INQ_EXIT_OK && faulty) {
+        int code = inq_snapshot_of_fault(&work.csv, &g->now, &err);
+        status = code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(g->cli, &err, NULL);
+    } else if (status == INQ_EXIT_OK) {
         status = steps_of_run(g->cli, &work, &steps, &n_steps);
     }
-    if (status == INQ_EXIT_OK) {
+    if (status == INQ_EXIT_OK && !faulty) {
         struct inq_lint_options options = inq_work_lint_options(g->cli, &work);
         int code =
             inq_snapshot_of_schedule(&work.schedule, &options, steps, n_steps, &g->now, &err);
@@ -297,7 +306,10 @@ static int measure(struct gate *g)
     if (g->cli->given[INQ_OPT_ADD]) {
         return measure_added(g);
     }
-    return g->subject == NULL || inq_cli_is_schedule(g->cli, g->subject)
+    /* a CSV file against the baseline of a schedule is one, if with a fault */
+    bool expected = g->has_base && g->base.snapshot.subject == INQ_SUBJECT_SCHEDULE;
+    return g->subject == NULL || (expected && is_csv(g->subject, strlen(g->subject))) ||
+                   inq_cli_is_schedule(g->cli, g->subject)
                ? measure_schedule(g, g->subject)
                : measure_run(g);
 }

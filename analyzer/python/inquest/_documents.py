@@ -66,7 +66,7 @@ def _finding(row: Row) -> Finding:
 
 def _duration(ns: Optional[int]) -> str:
     if ns is None:
-        return "n/a"
+        return "N/A"
     for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
         if abs(ns) >= size:
             return f"{ns / size:.3g} {unit}"
@@ -101,7 +101,7 @@ class Job:
 
     def _repr_html_(self) -> str:
         rows = [(f.severity, f.title, _duration(f.cost_ns_per_step),
-                 "n/a" if f.share is None else f"{100 * f.share:.1f} %", f.confidence) for f in self.findings]
+                 "N/A" if f.share is None else f"{100 * f.share:.1f} %", f.confidence) for f in self.findings]
         table = _table(("severity", "finding", "cost per step", "of the step", "confidence"), rows) if rows else ""
         return (f"<h3>{html.escape(self.verdict.headline)}</h3>"
                 f"<p>{html.escape(self.name)}; confidence: {html.escape(self.verdict.confidence)}</p>{table}")

@@ -217,7 +217,7 @@ static const char *verdict(const struct inq_check_row *row)
 {
     return row->noisy                       ? "over the limit, within its noise"
            : row->pass                      ? inq_check_outcome_text(row->outcome)
-           : row->outcome == INQ_CHECK_GONE ? "GONE"
+           : row->outcome == INQ_CHECK_GONE ? "NOT MEASURED"
                                             : "REGRESSED";
 }
 

@@ -28,6 +28,8 @@ static void place(const struct inq_lint *lint, const struct inq_lint_problem *p,
                                  p->line, p->rank);
     } else if (p->rank >= 0) {
         used += (size_t)snprintf(buf + used, size - used, ", rank %" PRId32, p->rank);
+    } else if (lint->file != NULL && p->error) { /* all of it */
+        used += (size_t)snprintf(buf + used, size - used, ", %.200s", lint->file);
     }
     if (p->position >= 0) {
         used += (size_t)snprintf(buf + used, size - used, ", cell %" PRId32, p->position + 1);

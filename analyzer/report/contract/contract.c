@@ -96,8 +96,10 @@ static const struct inq_key schedule_row_keys[] = {
 
 static const struct inq_key schedule_compare_keys[] = {
     INQ_KEY_SCHEMA("inquest-schedule-compare/1"),
+    INQ_KEY("headline", TEXT, "", "the answer in one sentence"),
     INQ_KEY_IF("memory_limit", NUMBER, "", "most that a rank may hold", "without --memory-limit"),
-    INQ_KEY_NULL_IF("best", TEXT, "", "name of the best that fits", "none fits", "of compare"),
+    INQ_KEY_NULL("best", TEXT, "", "name of the best; compare: of the shortest",
+                 "none runs or fits"),
     INQ_KEY_IF("best_microbatch_size", INTEGER, "", "samples in its micro-batches",
                "without --sizes"),
     INQ_KEY_OF("schedules", OBJECTS, "search: best first; compare: as given", schedule_row_keys),
@@ -140,7 +142,7 @@ static const struct inq_key work_keys[] = {
 };
 
 static const struct inq_key measure_keys[] = {
-    INQ_KEY("value", NUMBER, "", "median over the steps, or mean of the runs; ns in _ns"),
+    INQ_KEY("value", NUMBER, "", "of the steps, or mean of the runs; ns in _ns"),
     INQ_KEY_IF("low", NUMBER, "", "lower end of its interval", "exact"),
     INQ_KEY_IF("high", NUMBER, "", "upper end", "exact"),
     INQ_KEY_IF("n", INTEGER, "", "steps that the interval rests on", "exact"),

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { HEADLINE = 800 };
+
 static const struct inq_schedule_row *best_of(const struct inq_schedule_rows *rows)
 {
     const struct inq_schedule_row *best = NULL;
@@ -124,29 +126,27 @@ static void say_peaks(const struct inq_schedule_row *best, const struct inq_sche
     }
 }
 
-/* The first line: which is the shortest, by how much, and through what. */
-static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
+/* Which is the shortest, by how much, and through what. */
+static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_schedule_row *best,
+                         char *line, size_t size)
 {
-    const struct inq_schedule_row *best = best_of(rows);
     const struct inq_schedule_row *rival = best != NULL ? rival_of(rows, best) : NULL;
-    char line[800];
     char peaks[288] = "";
     char times[4][32];
     if (best == NULL) {
-        (void)snprintf(line, sizeof line, "%s",
+        (void)snprintf(line, size, "%s",
                        rows->memory_limit > 0.0 ? "No schedule fits." : "None of them runs.");
     } else if (rival == NULL) {
-        (void)snprintf(line, sizeof line, "%s takes %s.", best->name,
+        (void)snprintf(line, size, "%s takes %s.", best->name,
                        inq_time_format(best->makespan_ns, times[0], sizeof times[0]));
     } else if (rival->makespan_ns == best->makespan_ns) {
         say_peaks(best, rival, peaks, sizeof peaks);
-        (void)snprintf(line, sizeof line, "%s and %s take equally long, %s%s.", best->name,
-                       rival->name, inq_time_format(best->makespan_ns, times[0], sizeof times[0]),
-                       peaks);
+        (void)snprintf(line, size, "%s and %s take equally long, %s%s.", best->name, rival->name,
+                       inq_time_format(best->makespan_ns, times[0], sizeof times[0]), peaks);
     } else {
         int64_t gain = rival->makespan_ns - best->makespan_ns;
         say_peaks(best, rival, peaks, sizeof peaks);
-        (void)snprintf(line, sizeof line,
+        (void)snprintf(line, size,
                        "%s is the shortest: %s, %s (%.1f %%) less than %s; its worst rank idles "
                        "%s, that of %s %s%s.",
                        best->name, inq_time_format(best->makespan_ns, times[0], sizeof times[0]),
@@ -155,30 +155,22 @@ static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_
                        inq_time_format(best->worst_idle_ns, times[2], sizeof times[2]), rival->name,
                        inq_time_format(rival->worst_idle_ns, times[3], sizeof times[3]), peaks);
     }
-    inq_terminal_tint(terminal, INQ_TINT_BOLD);
-    inq_terminal_words(terminal, line, 0, 0);
-    inq_terminal_plain(terminal);
-    inq_out_text(terminal->out, "\n");
 }
 
-static void say_best(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
+/* The first line: the answer. */
+static void headline(const struct inq_schedule_rows *rows, char *line, size_t size)
 {
     const struct inq_schedule_row *best = best_of(rows);
     if (!rows->search) {
-        say_shortest(rows, terminal);
-        return;
-    }
-    inq_terminal_tint(terminal, INQ_TINT_BOLD);
-    if (best == NULL) {
-        inq_out_text(terminal->out, "No schedule fits.\n");
+        say_shortest(rows, best, line, size);
+    } else if (best == NULL) {
+        (void)snprintf(line, size, "No schedule fits.");
     } else if (rows->sizes) {
-        inq_out_printf(terminal->out,
-                       "Best: %s with %" PRId32 " micro-batches of size %" PRId32 ".\n", best->name,
-                       best->n_microbatches, best->microbatch_size);
+        (void)snprintf(line, size, "Best: %s with %" PRId32 " micro-batches of size %" PRId32 ".",
+                       best->name, best->n_microbatches, best->microbatch_size);
     } else {
-        inq_out_printf(terminal->out, "Best: %s.\n", best->name);
+        (void)snprintf(line, size, "Best: %s.", best->name);
     }
-    inq_terminal_plain(terminal);
 }
 
 static void say_how(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
@@ -210,15 +202,19 @@ static int write_text(const struct inq_schedule_rows *rows, const struct inq_ter
 {
     struct inq_arena arena = {0};
     struct inq_table table = {.arena = &arena, .title = ""};
+    char line[HEADLINE];
     add_columns(rows, &table);
     for (size_t i = 0; i < rows->n; i++) {
         add_row(rows, &rows->rows[i], &table);
     }
-    say_best(rows, terminal);
+    headline(rows, line, sizeof line);
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
+    inq_terminal_words(terminal, line, 0, 0);
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
     inq_table_print(&table, terminal);
     for (size_t i = 0; i < rows->n; i++) {
         if (rows->rows[i].problem[0] != '\0') {
-            char line[320];
             (void)snprintf(line, sizeof line, "%s: %s", rows->rows[i].name, rows->rows[i].problem);
             inq_terminal_wrap(terminal, line, 0, 2);
         }
@@ -267,14 +263,15 @@ static void write_json(const struct inq_schedule_rows *rows, struct inq_out *out
 {
     struct inq_json json;
     const struct inq_schedule_row *best = best_of(rows);
+    char line[HEADLINE];
+    headline(rows, line, sizeof line);
     inq_json_init(&json, out, false);
     inq_json_document(&json, inq_contract_find("schedule-compare"));
+    inq_json_string(&json, "headline", line);
     if (rows->memory_limit > 0.0) {
         inq_json_double(&json, "memory_limit", rows->memory_limit);
     }
-    if (rows->search) {
-        inq_json_string(&json, "best", best == NULL ? NULL : best->name);
-    }
+    inq_json_string(&json, "best", best == NULL ? NULL : best->name);
     if (rows->search && rows->sizes && best != NULL) {
         inq_json_int(&json, "best_microbatch_size", best->microbatch_size);
     }

@@ -8,3 +8,6 @@ printf '%s\n' 0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1 1RECV_F0,1F0,1
 "$INQ" check hangs.csv --baseline h.json --update; echo "exit $?"
 "$INQ" check hangs.csv --baseline h.json --grouping none; echo "exit $?"
 "$INQ" check hangs.csv --baseline h.json --grouping none --update; echo "exit $?"
+printf '%s\n' 0F0,0F1,0B0,0B1 1F0,1B0,1F1,1X1 >bad.csv
+"$INQ" check bad.csv --baseline h.json; echo "exit $?"
+for format in github gitlab; do "$INQ" check bad.csv --baseline h.json -f $format; echo "exit $?"; done

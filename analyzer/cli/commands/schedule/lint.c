@@ -50,7 +50,8 @@ static int lint_one(struct inq_cli *cli, const struct inq_schedule_work *work, c
 {
     struct inq_lint_options options = inq_work_lint_options(cli, work);
     struct inq_err err = {0};
-    int status = read_baseline(cli, work, &options);
+    bool faulty = work->csv.fault.message[0] != '\0';
+    int status = faulty ? INQ_EXIT_OK : read_baseline(cli, work, &options);
     if (status != INQ_EXIT_OK) {
         return status;
     }
@@ -84,7 +85,7 @@ static int write_lints(const struct inq_cli *cli, const struct inq_lint *lints, 
 /* One that was made or recorded. */
 static int lint_prepared(struct inq_cli *cli)
 {
-    struct inq_schedule_work work = {0};
+    struct inq_schedule_work work = {.takes_faults = true};
     struct inq_lint lint = {0};
     int status = inq_work_prepare(cli, &work);
     if (status == INQ_EXIT_OK) {
@@ -110,7 +111,7 @@ static int lint_files(struct inq_cli *cli, const struct inq_paths *paths)
         return inq_cli_fail(cli, &err, NULL);
     }
     for (size_t i = 0; i < paths->n; i++) {
-        struct inq_schedule_work work = {0};
+        struct inq_schedule_work work = {.takes_faults = true};
         const char *words[2] = {cli->words[0], paths->at[i]};
         struct inq_cli one = *cli;
         one.words = words;

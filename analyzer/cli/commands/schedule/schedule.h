@@ -32,6 +32,7 @@ struct inq_schedule_work {
     struct inq_schedule schedule;
     struct inq_csv_info csv;
     bool from_file;
+    bool takes_faults; /* a file that is no schedule is one with csv.fault, to be reported */
     struct inq_times times;
     struct inq_costs costs;
     struct inq_stage_cost *per_stage; /* what costs.per_stage points to */
@@ -45,7 +46,8 @@ struct inq_schedule_work {
  * what is wrong. Release it either way. */
 int inq_work_prepare(struct inq_cli *cli, struct inq_schedule_work *work);
 void inq_work_release(struct inq_schedule_work *work);
-/* The schedule of a CSV file or (NULL) of --make, with the times of the options. */
+/* The schedule of a CSV file or (NULL) of --make, with the times of the options; of a file with a
+ * fault neither. */
 int inq_work_load(const struct inq_cli *cli, const char *path, struct inq_schedule_work *work);
 /* Sizes of the options, and times of each rank; `kind` is --make's. */
 int inq_work_spec(const struct inq_cli *cli, struct inq_schedule_work *work,

@@ -680,6 +680,9 @@ int inq_work_load(const struct inq_cli *cli, const char *path, struct inq_schedu
         return make(cli, work);
     }
     int code = read_csv(cli, path, work, &err);
+    if (code == INQ_FORMAT && work->takes_faults) {
+        return INQ_EXIT_OK;
+    }
     if (code != INQ_OK) {
         return inq_cli_fail(cli, &err,
                             "a schedule is a torch.distributed.pipelining CSV: one row "
@@ -713,7 +716,8 @@ static int add_comms(const struct inq_cli *cli, struct inq_schedule_work *work)
 {
     struct inq_schedule lowered;
     struct inq_err err = {0};
-    if (!cli->given[INQ_OPT_COMMS] || work->schedule.has_comms) {
+    bool faulty = work->csv.fault.message[0] != '\0';
+    if (!cli->given[INQ_OPT_COMMS] || work->schedule.has_comms || faulty) {
         return INQ_EXIT_OK;
     }
     if (inq_schedule_lower(&work->schedule, &lowered, &err) != INQ_OK) {

@@ -293,7 +293,7 @@ static void draw_cell(const struct inq_terminal *terminal, const struct heat *he
                                          "\xe2\x96\x88"};
     static const char *const marks[] = {" ", ".", ":", "+", "#"};
     if (!isfinite(slowdown)) {
-        inq_out_text(terminal->out, numbers ? "     n/a" : " -");
+        inq_out_text(terminal->out, numbers ? "     N/A" : " -");
         return;
     }
     int shade = shade_of(heat, slowdown);

@@ -115,6 +115,39 @@ static void buffer__smallest_depth_is_found(void **state)
     inq_lint_release(&lint);
 }
 
+/* R1: text that does not parse is a problem at its cell, and the only one; without a cell, of all.
+ */
+static void format__a_fault_of_the_text_is_the_problem(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *action, *message;
+        int32_t line, column, rank, position;
+    } cases[] = {{"\n0F0, 1X2\n", "1X2", "expected STAGE KIND", 2, 6, 0, 1},
+                 {"\n", "", "no action", 0, 0, -1, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+        struct inq_schedule s;
+        struct inq_csv_info info;
+        struct inq_lint_options options = {.costs = unit};
+        struct inq_lint lint;
+        assert_int_equal(inq_schedule_read_csv(text, strlen(text), INQ_CSV_DETECT, &s, &info, NULL),
+                         INQ_FORMAT);
+        assert_int_equal(inq_lint_schedule(&s, &info, &options, &lint, NULL), INQ_OK);
+        assert_int_equal(lint.n, 1);
+        assert_int_equal(lint.n_errors, 1);
+        const struct inq_lint_problem *p = &lint.problems[0];
+        assert_int_equal(p->rule, INQ_LINT_FORMAT);
+        assert_int_equal(p->line, cases[i].line);
+        assert_int_equal(p->column, cases[i].column);
+        assert_int_equal(p->rank, cases[i].rank);
+        assert_int_equal(p->position, cases[i].position);
+        assert_non_null(strstr(p->message, cases[i].message));
+        assert_non_null(strstr(p->action, cases[i].action));
+        inq_lint_release(&lint);
+    }
+}
+
 /* Lines and columns as an editor counts them, whatever stands around a cell; what is nowhere has no
  * cell; a circle begins where the first rank waits. */
 static void places__are_those_of_the_text(void **state)
@@ -521,6 +554,7 @@ static void remedy__mends_receives_that_are_taken_for_each_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(format__a_fault_of_the_text_is_the_problem),
         cmocka_unit_test(places__are_those_of_the_text),
         cmocka_unit_test(remedy__mends_every_swap_that_hangs),
         cmocka_unit_test(remedy__mends_receives_that_are_taken_for_each_other),

@@ -236,6 +236,13 @@ static void csv__bad_cells_are_named(void **state)
     struct inq_err err = {0};
     (void)inq_schedule_read_csv("0F0\n0F1,1X2\n", 12, INQ_CSV_DETECT, &s, &info, &err);
     assert_non_null(strstr(err.message, "row 2, cell 2 '1X2'"));
+    assert_int_equal(err.offset, 8);
+    assert_int_equal(info.fault.line, 2);
+    assert_int_equal(info.fault.column, 5);
+    assert_int_equal(info.fault.rank, 1);
+    assert_int_equal(info.fault.cell, 1);
+    assert_string_equal(info.fault.text, "1X2");
+    assert_non_null(strstr(info.fault.message, "expected STAGE KIND MICRO-BATCH"));
 }
 
 /* At the start, in between, at the end, with blanks and carriage returns; a row of empty cells is

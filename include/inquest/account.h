@@ -144,6 +144,12 @@ INQ_API const char *inq_account_class_words(enum inq_account_class cls);
  * account->steps; INQ_NONE: no step is judged, or memory is out. */
 INQ_API uint32_t inq_account_median_step(const struct inq_account *account);
 
+/* What a time of the account is told of: "per step", or "in the capture" where there are none. */
+static inline const char *inq_account_per(const struct inq_account *account)
+{
+    return account != NULL && account->one_interval ? "in the capture" : "per step";
+}
+
 static inline const struct inq_account_cell *inq_account_cell_at(const struct inq_account *account,
                                                                  size_t rank, size_t step)
 {

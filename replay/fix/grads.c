@@ -213,7 +213,7 @@ static int check(const struct fix_step *job, struct inq_err *err)
     }
     if (!labelled) {
         return inq_err_set(err, INQ_UNSUPPORTED,
-                           "where the backward begins is known of labeled ops only; bucket-size "
+                           "only labeled ops show where the backward begins; bucket-size "
                            "changes the collectives that there are");
     }
     if (overlapped) {

@@ -102,8 +102,9 @@ static int fix_repairs_gain(struct inq_study *study, const char *spec, bool *rep
 /* Each is simulated. What is found later (places for slow ranks, pairs) comes on top. */
 enum { MAX_FIXES = 256, TRY_TOGETHER = 4, MAX_PARTNERS = 64 };
 
-/* Findings are not told by a base further off the record than this. */
+/* Gains are not told by a base further off the record than this. */
 static const double MOST_OFF = 0.02;
+static const char OFF_THE_RECORD[] = "the simulated base is more than 2 % off the record";
 
 /* A fix while it is looked at. */
 struct candidate {
@@ -182,6 +183,15 @@ static int add_called_for(struct study *s, const struct inq_report *report, stru
     return code;
 }
 
+/* Whether the simulated base gives the record again, so that gains may be told by it: the same for
+ * what a finding costs and for what its fix is predicted to gain. */
+static bool fits(const struct inq_fix_base *base)
+{
+    int64_t recorded_ns = base->info.mean_recorded_ns;
+    int64_t off_ns = base->info.mean_t_ns - recorded_ns;
+    return recorded_ns <= 0 || fabs((double)off_ns) <= MOST_OFF * (double)recorded_ns;
+}
+
 /* What one step takes, as part of the mean of all judged steps. */
 static int64_t of_mean(const struct inq_fix_base *base, int64_t t_ns)
 {
@@ -234,29 +244,27 @@ static bool is_measured(const struct study *s, const struct inq_finding *finding
 }
 
 /* A repair that is not simulated, or whose simulation the account does not believe, gains what its
- * finding measured. */
+ * finding measured. Nothing else is predicted by a base that does not give the record again. */
 static void take_measured(const struct study *s, struct candidate *c)
 {
     const struct inq_study *study = s->base->study;
-    bool doubtful = study->run.unmatched || (study->run.n_steps == 0 && study->simulated_ns > 0);
-    const struct inq_finding *finding = finding_of(s, c->spec);
+    bool repair = study->trace != NULL && fix_is_repair(c->spec);
+    const struct inq_finding *finding = repair ? finding_of(s, c->spec) : NULL;
+    const char *why = fits(s->base) ? study->run.problem : OFF_THE_RECORD;
 
-    if (study->trace == NULL || !fix_is_repair(c->spec)) {
-        return;
-    }
     if (finding != NULL) {
-        const char *why = study->run.n_steps == 0
-                              ? study->run.problem
-                              : "the recorded calls do not show all of what was measured";
+        if (study->run.n_steps > 0) {
+            why = "the recorded calls do not show all of what was measured";
+        }
         int64_t t_ns = s->base->info.base_ns - finding->cost_ns_per_step;
         c->code = INQ_OK;
         c->t_ns = t_ns > 0 ? t_ns : 0;
         c->step_t_ns = -1; /* the one that is drawn was simulated */
         c->said.what[0] = '\0';
         inq_fix_note(&c->said, "as measured; not simulated: %s", why);
-    } else if (doubtful) {
-        c->code =
-            inq_err_set(&c->err, INQ_UNSUPPORTED, "it is not predicted: %s", study->run.problem);
+    } else if ((repair && study->run.unmatched) ||
+               (!fits(s->base) && (repair || c->code == INQ_OK))) {
+        c->code = inq_err_set(&c->err, INQ_UNSUPPORTED, "%s", why);
     }
 }
 
@@ -564,15 +572,6 @@ static int take(struct study *s, struct inq_fixes *out, struct inq_err *err)
     return inq_sort(out->fixes, out->n, sizeof *out->fixes, compare, NULL, err);
 }
 
-/* Whether the simulated base gives the record again, so that findings may be told by it. */
-static bool fits(const struct inq_fix_base *base)
-{
-    int64_t recorded_ns = base->info.mean_recorded_ns;
-    int64_t off_ns = base->info.mean_t_ns - recorded_ns;
-    bool gated = base->study->run.n_steps == 0 && base->study->simulated_ns > 0;
-    return !gated && (recorded_ns <= 0 || fabs((double)off_ns) <= MOST_OFF * (double)recorded_ns);
-}
-
 static int predict_some(const struct inq_fix_base *base, const char *const *specs, size_t n,
                         int64_t *gain_ns, struct inq_err *err)
 {
@@ -597,7 +596,7 @@ int inq_fix_predict(const struct inq_trace *trace, struct inq_report *report,
     struct inq_err own = {0};
     int code = inq_fix_base_of_run(trace, report, &base, &own);
     if (code == INQ_OK && !fits(base)) {
-        code = inq_err_set(&own, INQ_UNSUPPORTED, "the simulated base is off the record");
+        code = inq_err_set(&own, INQ_UNSUPPORTED, "%s", OFF_THE_RECORD);
     }
     for (size_t i = 0; i < n; i++) {
         gain_ns[i] = INQ_TIME_NONE;

@@ -53,14 +53,14 @@ def is_said(ns, number, unit):
 
 
 def compare_costs(what, report, text):
-    said = re.findall(r"costs " + TIME + r" per step \((\d+(?:\.\d+)?) %\); confidence: (\w+)", text)
+    said = re.findall(r"costs " + TIME + r" (?:per step|in the capture) \((\d+(?:\.\d+)?) %\); confidence: (\w+)", text)
     held = [f for f in report["findings"] if f["cost_ns_per_step"] is not None]
     if len(said) != len(held):
         say(what, f"{len(said)} costs for {len(held)} findings that have one")
     for (number, unit, percent, confidence), finding in zip(said, held):
         if not is_said(finding["cost_ns_per_step"], number, unit):
             say(what, f"{finding['id']} costs {number} {unit}, in JSON {finding['cost_ns_per_step']}")
-        if abs(100.0 * finding["share"] - float(percent)) > 0.051:
+        if not is_said(100.0 * finding["share"], percent, "ns"):
             say(what, f"{finding['id']} is {percent} %, in JSON {finding['share']}")
         if confidence != finding["confidence"]:
             say(what, f"{finding['id']} is {confidence}, in JSON {finding['confidence']}")

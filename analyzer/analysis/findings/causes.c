@@ -243,7 +243,8 @@ static void say_costs(struct inq_findings *f)
             bool hidden = is_hidden(f, finding);
             int64_t ns = hidden ? finding->in_order_ns : finding->cost_ns_per_step;
             finding->title = inq_findings_text(
-                f, "%s: %s%s per step (%s)%s", finding->title, most, inq_findings_time(f, ns),
+                f, "%s: %s%s %s (%s)%s", finding->title, most, inq_findings_time(f, ns),
+                inq_account_per(f->report->account),
                 inq_findings_percent(f, hidden ? inq_findings_share(f, ns, -1) : finding->share),
                 hidden ? " once the costlier causes are repaired" : "");
         }

@@ -163,8 +163,8 @@ static const char *say_fix(struct inq_findings *f, const struct inq_finding *fin
                                      inq_findings_time(f, finding->high_ns));
     }
     const char *how = inq_finding_is_measured(f, finding) ? "measured, not simulated" : "simulated";
-    return inq_findings_text(f, "%s would shorten the step from %s to %s (%s%s). ",
-                             finding->fixes[0], inq_findings_time(f, a->t_ns),
+    return inq_findings_text(f, "%s would shorten the %s from %s to %s (%s%s). ", finding->fixes[0],
+                             a->one_interval ? "capture" : "step", inq_findings_time(f, a->t_ns),
                              inq_findings_time(f, a->t_ns - finding->cost_ns_per_step), how,
                              interval);
 }
@@ -188,7 +188,7 @@ static void say_healthy(struct inq_findings *f, const char *missing, struct inq_
     const char *step = "";
 
     if (a && a->t_ns > 0 && !a->one_interval) {
-        step = inq_findings_text(f, "a step takes %s: ", inq_findings_time(f, a->t_ns));
+        step = inq_findings_text(f, ". A step takes %s", inq_findings_time(f, a->t_ns));
     }
     if (some) {
         among = inq_findings_text(f, " among %zu of %zu ranks", a->ranks_judged, all);
@@ -200,7 +200,7 @@ static void say_healthy(struct inq_findings *f, const char *missing, struct inq_
     }
     verdict->lost_ns_per_step = 0;
     verdict->headline =
-        inq_findings_text(f, "No straggler%s: %s%s.", among, step, where_time_goes(f));
+        inq_findings_text(f, "No straggler%s%s: %s.", among, step, where_time_goes(f));
     verdict->sure = say_sure(f);
 }
 

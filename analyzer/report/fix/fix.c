@@ -150,7 +150,7 @@ static void fix_table(const struct inq_fixes *fixes, struct inq_table *table)
             inq_table_real(table, fix->speedup, 3);
         }
         inq_table_text(table, run          ? inq_validation_text(&fix->executed)
-                              : !known     ? "does not apply"
+                              : !known     ? "not predicted"
                               : fix->helps ? (fix->repairs ? "repairs" : "helps")
                                            : "does not help");
     }
@@ -254,14 +254,22 @@ static void fix_say_limit(const struct inq_fixes *fixes, struct inq_out *out)
 static void fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
 {
     const struct inq_fix *best = fixes->n > 0 ? &fixes->fixes[0] : NULL;
+    bool capture = fixes->base.recorded_ns > 0 && fixes->base.step < 0;
+    const char *step = capture ? "the capture" : "a step";
     if (best == NULL) {
         inq_out_text(out, "No finding calls for a fix that can be simulated.");
+    } else if (best->t_ns < 0) { /* those with a prediction come first */
+        inq_out_printf(out,
+                       fixes->n == 1 ? "%s is not predicted: %s." : "No fix is predicted; %s: %s.",
+                       best->spec, best->problem);
     } else if (!best->helps) {
-        inq_out_printf(out, fixes->n == 1 ? "The fix would not make a step shorter."
-                                          : "None of the fixes would make a step shorter.");
+        inq_out_printf(out,
+                       fixes->n == 1 ? "The fix would not make %s shorter."
+                                     : "None of the fixes would make %s shorter.",
+                       step);
     } else {
-        inq_out_printf(out, "%s: a step would take %s instead of %s, %s (%.1f %%) less.",
-                       best->spec, time_of(best->t_ns).text, time_of(fixes->base.base_ns).text,
+        inq_out_printf(out, "%s: %s would take %s instead of %s, %s (%.1f %%) less.", best->spec,
+                       step, time_of(best->t_ns).text, time_of(fixes->base.base_ns).text,
                        time_of(best->gain_ns).text, percent(best->gain_ns, fixes->base.base_ns));
         say_judged(&best->executed, out);
     }
@@ -377,7 +385,7 @@ static void print_fix(const struct inq_terminal *terminal, size_t number, const 
     inq_terminal_plain(terminal);
     inq_out_text(terminal->out, "\n");
     line(terminal, "", fix->what);
-    line(terminal, "Does not apply: ", fix->problem);
+    line(terminal, "Not predicted: ", fix->problem);
     for (size_t i = 0; i < sizeof executed / sizeof *executed; i++) {
         fix_collect_one(executed[i].say, fix, &text);
         line(terminal, executed[i].label, text.buf != NULL ? text.buf : "");
@@ -442,7 +450,7 @@ static void markdown_fix(struct inq_out *out, size_t number, const struct inq_fi
     markdown_line(out, "", fix->spec);
     inq_out_text(out, "\n");
     markdown_line(out, "- ", fix->what);
-    markdown_line(out, "- Does not apply: ", fix->problem);
+    markdown_line(out, "- Not predicted: ", fix->problem);
     for (size_t i = 0; i < sizeof executed / sizeof *executed; i++) {
         fix_collect_one(executed[i].say, fix, &text);
         inq_out_text(out, text.buf != NULL && text.buf[0] != '\0' ? "- " : "");

@@ -267,20 +267,24 @@ const char *inq_sentence_numbers(const struct inq_context *context,
     bool told = finding->detail != NULL && finding->detail[0] != '\0';
     const char *text = "";
     bool later = hides(context, finding);
+    const char *per = inq_account_per(context->report->account);
     bool titled = later && inq_severity_of(finding->share) == INQ_SEVERITY_INFO;
     if (titled) { /* the title says what it costs later */
-        text = inq_arena_printf(context->arena, "repaired alone gains %s per step",
-                                inq_context_ns(context, finding->cost_ns_per_step));
+        text = inq_arena_printf(context->arena, "repaired alone gains %s %s",
+                                inq_context_ns(context, finding->cost_ns_per_step), per);
     } else if (finding->cost_ns_per_step >= 0) {
-        text = inq_arena_printf(context->arena, "costs %s per step",
-                                inq_context_ns(context, finding->cost_ns_per_step));
+        text = inq_arena_printf(context->arena, "costs %s %s",
+                                inq_context_ns(context, finding->cost_ns_per_step), per);
         if (finding->share >= 0) {
-            text = inq_arena_printf(context->arena, "%s (%.1f %%)", text, 100 * finding->share);
+            double percent = 100 * finding->share; /* in as many digits as in the title */
+            text = inq_arena_printf(
+                context->arena, percent >= 9.95 ? "%s (%.0f %%)" : "%s (%.1f %%)", text, percent);
         }
     }
     if (later && !titled) {
-        text = with_semicolon(context, text, inq_context_ns(context, finding->in_order_ns),
-                              " per step once the costlier causes are repaired");
+        text = with_semicolon(
+            context, text, inq_context_ns(context, finding->in_order_ns),
+            inq_arena_printf(context->arena, " %s once the costlier causes are repaired", per));
     }
     text = with_semicolon(context, text, "confidence: ", inq_confidence_text(finding->confidence));
     if (!told) { /* the detail has these in words */
@@ -297,10 +301,8 @@ const char *inq_sentence_fixes(const struct inq_context *context, const struct i
         text =
             inq_arena_printf(context->arena, "%s%s%s", text, i > 0 ? ", " : "", finding->fixes[i]);
     }
-    return finding->n_fixes == 0
-               ? ""
-               : inq_arena_printf(context->arena, "%s ('inquest fix' predicts %s gain)", text,
-                                  finding->n_fixes == 1 ? "the" : "each");
+    return finding->n_fixes == 0 ? ""
+                                 : inq_arena_printf(context->arena, "%s (see 'inquest fix')", text);
 }
 
 /* Seconds since the first event, to the microsecond below or above. */

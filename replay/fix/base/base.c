@@ -576,8 +576,8 @@ static void set_mean(struct inq_fix_base *base, const struct inq_account *accoun
     info->mean_t_ns = info->t_ns;
     info->mean_recorded_ns = known ? account->t_ns : info->recorded_ns;
     info->base_ns = known ? account->t_ns : info->t_ns;
-    info->n_simulated = base->study->run.n_steps;
-    if (info->n_simulated > 0) {
+    if (base->study->simulated_ns > 0) { /* also where it is too far off to predict by */
+        info->n_simulated = info->n_steps;
         info->mean_t_ns = base->study->simulated_ns;
     } else if (known) {
         info->mean_t_ns =

@@ -10,7 +10,7 @@ const FIX_VERDICTS = {
     repairs: { mark: "+", text: "Repairs", how: "predicted, not executed: it repairs a fault" },
     helps: { mark: "+", text: "Helps", how: "predicted, not executed" },
     no_help: { mark: "\u2013", text: "Does not help", how: "predicted, not executed: the step gets no shorter" },
-    none: { mark: "\u2013", text: "Does not apply", how: "not possible here" },
+    none: { mark: "\u2013", text: "Not predicted", how: "not predicted here" },
 };
 const FIX_ROWS_HEIGHT = 340;
 

@@ -44,14 +44,18 @@ function sayRun(report) {
     return parts;
 }
 
+/* What a time of the account is told of: a capture may have no steps. */
+const isOneInterval = (account) => Boolean(account && account.steps.one_interval);
+const perStep = (account) => (isOneInterval(account) ? " in the capture" : " per step");
+
 function verdictStats(report) {
     const verdict = report.verdict;
     const stats = [];
     if (isNumber(verdict.lost_ns_per_step) && verdict.lost_ns_per_step > 0) {
         const share = report.account && report.account.t_ns > 0 ? verdict.lost_ns_per_step / report.account.t_ns : null;
         stats.push(
-            stat("Lost per step", sayNs(verdict.lost_ns_per_step),
-                share === null ? "on every rank" : sayPct(share) + " of a step of " + sayNs(report.account.t_ns),
+            stat("Lost" + perStep(report.account), sayNs(verdict.lost_ns_per_step),
+                share === null ? "on every rank" : sayPct(share) + (isOneInterval(report.account) ? " of a capture of " : " of a step of ") + sayNs(report.account.t_ns),
                 share === null ? null : lossBar(share))
         );
     }
@@ -94,8 +98,8 @@ function costOf(run, finding) {
     const account = run.report.account;
     const cause = account && account.causes.find((c) => c.id === finding.id);
     const later = cause ? cause.gain_in_order_ns / account.t_ns : 0;
-    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + " per step", " \u00b7 " + sayPct(later), " \u00b7 after the costlier"];
-    return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + " per step", isNumber(finding.share) && " \u00b7 " + sayPct(finding.share)];
+    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + perStep(account), " \u00b7 " + sayPct(later), " \u00b7 after the costlier"];
+    return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + perStep(account), isNumber(finding.share) && " \u00b7 " + sayPct(finding.share)];
 }
 
 function findingCard(run, finding, number) {
@@ -117,7 +121,7 @@ function findingCard(run, finding, number) {
             null,
             el("summary", null, finding.evidence.length > 0 ? sayCount(finding.evidence.length, "piece of evidence", "pieces of evidence") : "Measured and expected"),
             finding.detail && el("p", null, unbroken(finding.detail)),
-            finding.fixes.length > 0 && el("p", null, finding.fixes.length > 1 ? "Fixes that inquest fix predicts: " : "A fix that inquest fix predicts: ", finding.fixes.map((spec, i) => [i > 0 && ", ", el("code", null, spec)])),
+            finding.fixes.length > 0 && el("p", null, "Try with inquest fix: ", finding.fixes.map((spec, i) => [i > 0 && ", ", el("code", null, spec)])),
             el("p", { class: "muted" }, "Confidence: " + finding.confidence + "."),
             evidenceList(run, finding)
         )

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict: one sentence for the engineer on call. */
+#include "analysis/findings/causes.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/verdict.h"
 #include "inquest/account.h"
 #include "inquest/training.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes a finding, at the boundary of each rule: causes of the op model, hosts and bubbles
  * of a pipeline, damage of files. */
+#include "analysis/findings/causes.h"
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
 #include "inquest/fix.h"

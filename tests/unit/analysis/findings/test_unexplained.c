@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict where no cause was found: whom it names, and how sure it is. */
 #include "analysis/findings/findings.h"
+#include "analysis/findings/verdict.h"
 #include "inquest/account.h"
 
 #include "base/arena.h"

@@ -143,7 +143,7 @@ static void run_row(const struct inq_analysis *row, const struct inq_trace *trac
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* That a run died comes before where its time went. */
-static void judge_failure(struct inq_report *report)
+static void verdict_of_failure(struct inq_report *report)
 {
     const struct inq_failure *failure = report->failure;
     if (failure->cls == INQ_FAILURE_NONE && report->n_rank_times > 0) {
@@ -203,7 +203,7 @@ static void run_all(const struct inq_analysis *row, size_t n_rows, const struct 
     }
     check(report);
     if (report->failure != NULL) {
-        judge_failure(report);
+        verdict_of_failure(report);
     }
     qualify(report);
 }

@@ -23,8 +23,8 @@ static bool executes_shapes(const struct inq_cli *cli)
            (!cli->given[INQ_OPT_WORK] || cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED);
 }
 
-/* Whether kernels by operator were asked for, or are needed: to read every operator takes several
- * times as long. */
+/* Whether kernels by operator were asked for, or are needed: to read every operator costs several
+ * times the time. */
 static bool wants_operators(const struct inq_cli *cli)
 {
     const char *only = cli->value[INQ_OPT_ONLY];

@@ -2,7 +2,7 @@
 /* Why a set of ops can never run: walks from a blocked op to what it waits for until it meets
  * itself, or a member that is nowhere. */
 #include "base/mem.h"
-#include "graph/builder.h"
+#include "graph/graph.h"
 
 #include <stdio.h>
 #include <string.h>

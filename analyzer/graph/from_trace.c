@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "graph/builder.h"
+#include "graph/graph.h"
 #include "trace/trace.h"
 
 #include <string.h>

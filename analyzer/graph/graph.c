@@ -3,7 +3,7 @@
 #include "inquest/graph.h"
 
 #include "base/mem.h"
-#include "graph/builder.h"
+#include "graph/graph.h"
 
 #include <stdio.h>
 #include <string.h>

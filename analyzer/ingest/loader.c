@@ -257,8 +257,8 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
 }
 
 /* What a reader's return code means for the file; fails for what ends the whole ingest. */
-static int judge(struct inq_shard *shard, const struct inq_reader *reader, int code,
-                 const struct inq_err *why, uint64_t offset, struct inq_err *err)
+static int settle_file(struct inq_shard *shard, const struct inq_reader *reader, int code,
+                       const struct inq_err *why, uint64_t offset, struct inq_err *err)
 {
     switch (code) {
     case INQ_OK:
@@ -321,7 +321,7 @@ static int read_source(struct reading *reading, struct inq_err *err)
     if (shard->file.bytes_raw == 0) { /* unless the reader went another way */
         shard->file.bytes_raw = inq_source_delivered(source);
     }
-    return judge(shard, reader, code, &why, inq_source_delivered(source), err);
+    return settle_file(shard, reader, code, &why, inq_source_delivered(source), err);
 }
 
 static int compare_names(const void *key, const void *element)

@@ -254,7 +254,7 @@ static int match_by_seq(struct channel *c, bool *agree)
 /* ---- what cannot be -------------------------------------------------------------------------- */
 
 /* Rows of the master sequence that are looked at together for what cannot be: one collective falls
- * apart into two or three; with more than these, nothing says which are to blame. */
+ * apart into two or three; with more than these, nothing says which are at fault. */
 enum { LONGEST_SPLIT = 8 };
 
 /* What stretches of the master sequence hold. */

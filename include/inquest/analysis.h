@@ -376,7 +376,7 @@ struct inq_critical_path {
  * Ranks of one role (pipeline stage; all ranks without a pipeline) are compared step by step. In a
  * synchronous job their steps are equally long, so a rank that takes more time of its own (compute,
  * exposed copies, idle) is one that the others wait for, and one that is late because it waited
- * itself has no excess: the blame stays with the root. No clock but the rank's own enters. */
+ * itself has no excess: the root gets it. No clock but the rank's own enters. */
 
 /* A rank, or several alike, or a link, that others wait for, beyond what chance explains. */
 struct inq_candidate {

@@ -200,7 +200,7 @@ struct inq_synth_truth_fault {
     struct inq_synth_fault fault;
     const char *kind;    /* text of the kind */
     const char *finding; /* kind of finding to expect; "" none */
-    size_t n_ranks;      /* ranks to be named; 0 where none is to blame */
+    size_t n_ranks;      /* ranks to be named; 0 where none is the cause */
     int32_t *ranks;
     size_t n_hosts; /* hosts all of whose ranks it concerns, where it is about hosts */
     int32_t *hosts;

@@ -2,7 +2,7 @@
 /* The kernels. None waits for another kernel: they wait for time to pass, and the gate and the
  * probe for the host; every wait ends when the host's abort flag is set, and by itself after the
  * limit. */
-#include "cuda/kernel.h"
+#include "cuda/kernels.h"
 #include "inquest/replay.h"
 
 namespace

@@ -7,7 +7,7 @@
 #define INQ_REPLAY_CUDA_LAYOUT_H
 
 #include "base/mem.h"
-#include "cuda/calls.h"
+#include "cuda/driver_calls.h"
 #include "inquest/replay.h"
 
 /* Kernels that a GPU holds at once: more ranks than that would wait for each other. A rank has more

@@ -22,7 +22,7 @@ static const struct fix_row rows[] = {
      NULL},
     {{"match-work",
       "match-work:R[,R...]",
-      "ranks have no more work than their peers",
+      "ranks have no extra compute against their peers",
       "the work beyond that of the other ranks of the role is not needed, or others can take it "
       "while they wait",
       {"", "", "finding out what the rank does besides: logging, evaluation, uneven shards"}},

@@ -26,8 +26,8 @@ void inq_synth_plan_release(struct synth_plan *plan);
 struct synth_factors {
     double gpu;            /* all kernels: a slow GPU, and the rank's healthy spread */
     double clock;          /* kernels that compute, beyond that: a low SM clock */
-    double size;           /* more work: the size of kernels */
-    double count;          /* more work: their number */
+    double size;           /* extra compute: the size of kernels */
+    double count;          /* extra compute: their number */
     double launch;         /* all that the host does */
     double last_stage;     /* what the last stage has beyond its layers */
     int64_t data_delay_ns; /* in the data loading */

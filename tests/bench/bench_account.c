@@ -256,7 +256,7 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* Whether it says that somebody or something in particular is to blame. */
+/* Whether it says that somebody or something in particular is the cause. */
 static bool blames(const struct inq_finding *finding)
 {
     switch ((int)finding->kind) {

@@ -73,7 +73,7 @@ enum detector {
     SEQUENCES,
     MISSING,
     DAMAGED,
-    OTHERS, /* kinds that blame somebody, but that no fault of the grid asks for */
+    OTHERS, /* kinds that accuse somebody, but that no fault of the grid asks for */
     DETECTORS
 };
 
@@ -112,7 +112,7 @@ static enum detector detector_of(const char *kind)
     return OTHERS;
 }
 
-/* What belongs to a job's shape blames nobody. */
+/* What belongs to a job's shape accuses nobody. */
 static bool blames(const struct inq_finding *finding)
 {
     switch ((int)finding->kind) {
@@ -170,7 +170,7 @@ struct outcome {
     const struct inq_synth_truth_fault *fault;
     const struct inq_finding *found; /* the finding that is about it */
     bool right_rank;                 /* some finding names its ranks */
-    int wrong, any;                  /* findings that blame others; all findings of weight */
+    int wrong, any;                  /* findings that accuse others; all findings of weight */
 };
 
 static void look(const struct inq_report *report, struct outcome *out, struct totals *t)
@@ -252,8 +252,8 @@ static void print_case(const struct inq_report *report, const struct outcome *ou
     }
 }
 
-static void judge(const struct inq_report *report, const struct inq_synth *synth, const char *spec,
-                  struct totals *t)
+static void score_run(const struct inq_report *report, const struct inq_synth *synth,
+                      const char *spec, struct totals *t)
 {
     const struct inq_synth_truth *truth = inq_synth_truth(synth);
     struct outcome out = {0};
@@ -262,7 +262,7 @@ static void judge(const struct inq_report *report, const struct inq_synth *synth
         out.fault = *truth->faults[i].finding ? &truth->faults[i] : out.fault;
     }
     if (strstr(spec, EVERYBODY)) {
-        out.fault = NULL; /* nobody in particular is to blame */
+        out.fault = NULL; /* nobody in particular is the cause */
     }
     look(report, &out, t);
     add_score(report, &out, truth->ranks[truth->world_size - 1].stage > 0, t);
@@ -300,7 +300,7 @@ static int run(const char *spec_text, struct totals *t)
         code = inq_analyze(run->traces[0], NULL, &report, &err);
     }
     if (code == INQ_OK && report) {
-        judge(report, synth, spec_text, t);
+        score_run(report, synth, spec_text, t);
     }
     int failed = code != INQ_OK || !report ? fail(spec_text, &err) : 0;
     inq_report_free(report);

@@ -218,7 +218,7 @@ static bool right_who(const struct kind *k, const struct inq_compared_cause *cau
     return cause->n_ranks == 1 && cause->ranks[0] == rank;
 }
 
-static void judge_pair(const struct kind *k, const char *spec, const struct made *a,
+static void score_pair(const struct kind *k, const char *spec, const struct made *a,
                        const struct made *b, int rank, struct score *score, bool verbose)
 {
     struct inq_comparison *c = NULL;
@@ -279,8 +279,8 @@ static struct score run_pairs_of(const struct kind *k, unsigned first_seed, bool
                            k->base[0] ? "," : "", k->base, seed);
             (void)snprintf(now, sizeof now, "%s,%s,seed=%u", base, more, seed + 5000);
             if (make(base, &a) && make(now, &b)) {
-                judge_pair(k, now, &a, &b, rank, &score, verbose);
-                judge_pair(k, now, &b, &a, rank, &score, verbose); /* the gain */
+                score_pair(k, now, &a, &b, rank, &score, verbose);
+                score_pair(k, now, &b, &a, rank, &score, verbose); /* the gain */
             }
             drop(&a);
             drop(&b);
@@ -496,7 +496,7 @@ static struct inq_snapshot measured_schedule(const struct inq_schedule *schedule
 
 /* The truth is the simulator's makespan; what got no longer but holds more or idles longer fails
  * too, rightly. */
-static void judge_swap(const struct inq_schedule *schedule, const struct inq_costs *costs,
+static void score_swap(const struct inq_schedule *schedule, const struct inq_costs *costs,
                        const struct inq_baseline *base, const struct inq_schedule_timing *before,
                        struct swaps *n)
 {
@@ -556,13 +556,13 @@ static void swaps_of(const struct inq_schedule_spec *spec, struct swaps *n)
                 for (size_t k = i + 1; k <= i + FARTHEST && k < list->n; k++) {
                     if (is_plain(list, i) && is_plain(list, k)) {
                         swap_actions(list, i, k);
-                        judge_swap(&schedule, &spec->costs, &base, &timing, n);
+                        score_swap(&schedule, &spec->costs, &base, &timing, n);
                         swap_actions(list, i, k);
                     }
                 }
             }
         }
-        judge_swap(&schedule, &spec->costs, &base, &timing, n); /* as it was */
+        score_swap(&schedule, &spec->costs, &base, &timing, n); /* as it was */
         inq_baseline_release(&base);
         inq_schedule_timing_release(&timing, schedule.n_ranks);
     }

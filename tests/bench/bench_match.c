@@ -643,7 +643,7 @@ static int64_t pair_by_position(const struct inq_trace *trace)
     return inq_time_now_ns() - from_ns;
 }
 
-static struct result judge(struct run *run, int jobs)
+static struct result match_run(struct run *run, int jobs)
 {
     struct result result = {0};
     struct inq_run *out = NULL;
@@ -681,7 +681,7 @@ static bool is_set(const struct job *job)
     return set;
 }
 
-static void tell(const struct job *job, int seed, const struct result *r)
+static void print_score(const struct job *job, int seed, const struct result *r)
 {
     bool set = is_set(job);
     int64_t most_ns = 0;
@@ -720,7 +720,7 @@ int main(int argc, char **argv)
         for (int r = 0; r < run.job.ranks; r++) {
             rows += run.ranks[r].captured;
         }
-        struct result result = judge(&run, 1);
+        struct result result = match_run(&run, 1);
         all.pairs += result.pairs;
         all.right += result.right;
         all.false_pairs += result.false_pairs;
@@ -734,7 +734,7 @@ int main(int argc, char **argv)
         bad_set_runs += bad && is_set(&run.job);
         splits += result.split;
         if (verbose && (bad || result.false_pairs > 0 || result.right < result.pairs)) {
-            tell(&run.job, seed + i, &result);
+            print_score(&run.job, seed + i, &result);
         }
         free(run.ranks);
         free(run.truth);

@@ -521,7 +521,7 @@ struct told {
     struct inq_report *report;
 };
 
-static const struct inq_training *tell(const struct run *run, struct told *told)
+static const struct inq_training *analyze_run(const struct run *run, struct told *told)
 {
     struct inq_out out = {0};
     struct inq_err err = {0};
@@ -574,7 +574,7 @@ static double healthy_runs(int repeats)
         for (int i = 0; i < n; i++) {
             struct told told = {0};
             make_healthy(&run, kind, i);
-            const struct inq_training *t = tell(&run, &told);
+            const struct inq_training *t = analyze_run(&run, &told);
             wrong += t->n_events > 0;
             if (t->n_events > 0) {
                 show(healthy_names[kind], &run, -1, t);
@@ -620,7 +620,7 @@ static double broken_runs(int repeats)
         for (int i = 0; i < repeats; i++) {
             struct told told = {0};
             int at = make_broken(&run, fault, i);
-            const struct inq_training *t = tell(&run, &told);
+            const struct inq_training *t = analyze_run(&run, &told);
             int64_t rows = beside(&run, fault, at, t);
             int64_t near = faults[fault].slow ? 5 + (run.n - at) / 4 : 3;
             bool hit = rows >= 0 && rows <= near;

@@ -31,8 +31,8 @@ static int read_run(const char *path, struct studied *s, struct inq_err *err)
 }
 
 /* Verdicts by fix; *n_bad counts those that are not as they must be. */
-static int judge(const struct studied *s, const char *path, const char *spec, int64_t latency_ns,
-                 int *n_bad, struct inq_err *err)
+static int score_run(const struct studied *s, const char *path, const char *spec,
+                     int64_t latency_ns, int *n_bad, struct inq_err *err)
 {
     const struct inq_fix_options options = {
         .specs = spec != NULL ? &spec : NULL, .n_specs = spec != NULL, .jobs = 2};
@@ -72,10 +72,10 @@ int main(int argc, char **argv)
         struct inq_err err = {0};
         int code = read_run(argv[i], &s, &err);
         if (code == INQ_OK) {
-            code = judge(&s, argv[i], NULL, 0, &n_bad, &err);
+            code = score_run(&s, argv[i], NULL, 0, &n_bad, &err);
         }
         if (code == INQ_OK) {
-            code = judge(&s, argv[i], "bucket-size:factor=0.5", PLANTED_NS, &n_bad, &err);
+            code = score_run(&s, argv[i], "bucket-size:factor=0.5", PLANTED_NS, &n_bad, &err);
         }
         if (code != INQ_OK) {
             printf("%s: %s\n", argv[i], err.message);

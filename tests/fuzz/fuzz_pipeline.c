@@ -204,7 +204,7 @@ static void checked(struct inq_report *report)
     inq_snapshot_release(&snapshot);
 }
 
-static void judge(const struct inq_run *run, struct inq_trace *trace)
+static void check_pipeline(const struct inq_run *run, struct inq_trace *trace)
 {
     struct inq_analysis_options options = {.jobs = 1};
     struct inq_report *report = NULL;
@@ -246,7 +246,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(inq_ingest_memory(blobs, MAX_RANKS, &how, &run, &err) == INQ_OK, err.message);
     require(run->n_traces > 0 && run->n_skipped == 0, "a file was not read");
     for (size_t t = 0; t < run->n_traces; t++) {
-        judge(run, run->traces[t]);
+        check_pipeline(run, run->traces[t]);
     }
     inq_run_free(run);
     for (int r = 0; r < MAX_RANKS; r++) {

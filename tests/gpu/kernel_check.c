@@ -2,7 +2,7 @@
 /* The kernels against references that share nothing with them, through the driver's API on the
  * stand-in (LD_LIBRARY_PATH says where): sums and exchanges of 1 to 128 members, products, waits
  * that end by themselves.   kernel_check [short]   Exit 0: all agree. */
-#include "cuda/kernel.h"
+#include "cuda/kernels.h"
 #include "inquest/replay.h"
 
 #include <cuda.h>

@@ -255,7 +255,7 @@ static bool stands_out(const struct inq_comparison *c)
     return first != NULL && first->n_ranks > 0 && first->part > FAR_MORE;
 }
 
-static void judge_change(struct inq_comparison *c)
+static void decide_change(struct inq_comparison *c)
 {
     double part = fabs((double)c->loss_total_ns) / (double)c->ideal_ns;
     bool chance = fabs((double)c->loss_total_ns) <= c->chance_ns;
@@ -629,7 +629,7 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
     code = code == INQ_OK ? compare_findings(c, p, err) : code;
     code = code == INQ_OK ? inq_compare_causes(c, p, reports, err) : code;
     if (code == INQ_OK) {
-        judge_change(c);
+        decide_change(c);
         if (c->other_work != NULL) {
             inq_compare_sentence(c);
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From findings to the rows of causes of the account. */
+#include "analysis/findings/causes.h"
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
 

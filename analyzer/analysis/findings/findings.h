@@ -63,17 +63,4 @@ inq_findings_from inq_findings_from_graph;      /* whatif, pipeline */
 inq_findings_from inq_findings_from_inputs;     /* missing ranks, damage */
 inq_findings_from inq_findings_from_failure;    /* failure */
 
-/* Whether its cost is what the others waited, as measured: of a cause in a recorded run that could
- * not be simulated. The gain of its repair is not known and at most that. */
-bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding);
-
-/* Ends the titles of causes with what they cost. Levels two and three of the account: a cause for
- * each finding that was simulated, the waiting that has it as its root, and what is left
- * (findings/causes.c). */
-void inq_findings_fill_causes(struct inq_findings *findings);
-
-/* The headline, from the findings in their final order. */
-void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findings,
-                      struct inq_verdict *verdict);
-
 #endif

@@ -2,7 +2,9 @@
 /* Findings: every section of the report is asked for findings; the costliest come first, and a
  * verdict sums them up. */
 #include "analysis/analysis.h"
+#include "analysis/findings/causes.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/verdict.h"
 #include "analysis/straggler/straggler.h"
 #include "base/arena.h"
 #include "base/mem.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict: one sentence for the engineer on call. */
+#include "analysis/findings/causes.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/verdict.h"
 #include "inquest/account.h"
 #include "inquest/training.h"
 
@@ -103,8 +105,8 @@ static const char *unread_first(struct inq_findings *f)
     return "";
 }
 
-static void say_nothing_to_judge(struct inq_findings *f, const char *missing,
-                                 struct inq_verdict *verdict)
+static void say_no_judged_step(struct inq_findings *f, const char *missing,
+                               struct inq_verdict *verdict)
 {
     const char *where = where_time_goes(f);
 
@@ -318,7 +320,7 @@ void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findin
     } else if (missing && findings->report->training != NULL && trace->n_ranks == 0) {
         say_training(findings, verdict);
     } else if (missing) {
-        say_nothing_to_judge(findings, missing, verdict);
+        say_no_judged_step(findings, missing, verdict);
     } else if (is_unexplained(findings->report)) {
         say_unexplained(findings, verdict);
     } else {

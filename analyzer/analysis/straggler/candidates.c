@@ -11,10 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A rank whose longer compute is for at least this part due to more kernels has more work. */
+/* A rank whose longer compute is for at least this part due to more kernels has extra compute. */
 #define MORE_PART 0.5
 
-/* Where the grids of this part of the compute are recorded, they decide whether it is more work. */
+/* Where the grids of this part of the compute are recorded, they decide whether it is extra
+ * compute. */
 #define GRIDS_KNOWN 0.5
 
 /* Kernels that run at their usual speed tell why others do not. A slow chip slows matrix products

@@ -2,7 +2,7 @@
 /* Who takes longer than its peers. In a synchronous job all ranks' steps are equally long: who
  * takes more time of its own waits less for the others, who wait for it. So the comparison needs no
  * common clock, and a rank that is late only because it waited for somebody else has no excess of
- * its own: the blame stays with the root. */
+ * its own: the delay is attributed to the root. */
 #include "analysis/straggler/delays.h"
 
 #include "base/mem.h"
@@ -182,8 +182,8 @@ static void add_costs(struct context *ctx, struct role *role, size_t step)
     }
 }
 
-static int judge_step(struct context *ctx, struct role *role, size_t step, double *waste_ns,
-                      struct inq_err *err)
+static int compare_in_step(struct context *ctx, struct role *role, size_t step, double *waste_ns,
+                           struct inq_err *err)
 {
     struct sheet *sheet = &ctx->sheet;
 
@@ -614,14 +614,14 @@ static double mean_step(const struct inq_step_stats *cells)
     return n > 0 ? sum_ns / (double)n : 0.0;
 }
 
-static int judge_role(struct context *ctx, struct role *role, struct inq_delays *delays,
-                      struct inq_err *err)
+static int compare_peers(struct context *ctx, struct role *role, struct inq_delays *delays,
+                         struct inq_err *err)
 {
     const struct inq_step_stats *cells = ctx->cells;
     double waste_ns = 0.0;
 
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        int code = judge_step(ctx, role, s, &waste_ns, err);
+        int code = compare_in_step(ctx, role, s, &waste_ns, err);
         if (code != INQ_OK) {
             return code;
         }
@@ -648,7 +648,7 @@ static int find_once(struct context *ctx, const struct inq_peer_groups *roles,
         role_start(&role, roles, n, cells->n_steps, k);
         if (role.n > 1) {
             size_t first = delays->n;
-            code = judge_role(ctx, &role, delays, err);
+            code = compare_peers(ctx, &role, delays, err);
             for (size_t i = first; i < delays->n; i++) {
                 delays->at[i].role = (uint32_t)k;
             }

@@ -570,7 +570,7 @@ void inq_links_release(struct inq_links *links)
     *links = (struct inq_links){0};
 }
 
-/* ---- candidates: what slow links have in common is to blame ------------------------------------
+/* ---- candidates: what slow links have in common is the cause ----------------------------------
  */
 
 /* Links that cost less than this part of the step take no part in finding what slow links have in

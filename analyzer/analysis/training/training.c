@@ -339,7 +339,7 @@ static size_t drop_usual(const struct course *c, struct jump *jumps, size_t n)
     return to;
 }
 
-/* Whether most of the last rows are still above: it did not come back. */
+/* Whether most of the last rows are still above: it stayed there. */
 static bool stays(const struct course *c, const struct jump *jump)
 {
     size_t n = 0;
@@ -352,7 +352,7 @@ static bool stays(const struct course *c, const struct jump *jump)
            above * 2 > n;
 }
 
-static bool tell(struct course *c, const struct jump *jump, bool gone)
+static bool add_jump(struct course *c, const struct jump *jump, bool gone)
 {
     const size_t *row = c->span->row;
     double level = real(c, jump->level);
@@ -473,12 +473,12 @@ static void find_in_course(struct course *c, struct jump *jumps)
         if (drifts && jumps[i].first >= drift.first) {
             break; /* part of the rise */
         }
-        if (!tell(c, &jumps[i], gone)) {
+        if (!add_jump(c, &jumps[i], gone)) {
             return;
         }
     }
     if (drifts) {
-        (void)tell(c, &drift, true);
+        (void)add_jump(c, &drift, true);
     }
 }
 

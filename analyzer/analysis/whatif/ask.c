@@ -7,7 +7,7 @@
  * and one action (fix when there is none):
  *   speed=V   as fast as the median of the same ops elsewhere (replicas of the stage, else all
  *             stages), times V: 1.0 is a healthy worker, 0.5 one at half speed
- *   factor=K  takes K times as long
+ *   factor=K  K times what it takes
  *   fix       takes the ideal (mean of the type for compute, median for communication)
  *   keep      stays as recorded while all else takes the ideal */
 #include "analysis/whatif/op_bins.h"

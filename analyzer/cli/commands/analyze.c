@@ -478,7 +478,7 @@ static void print_verdict(const struct analysis *a)
 }
 
 /* The exit status that --fail-on asks for. */
-static int judge(const struct analysis *a)
+static int status_of_findings(const struct analysis *a)
 {
     if (!a->cli->given[INQ_OPT_FAIL_ON]) {
         return INQ_EXIT_OK;
@@ -532,7 +532,7 @@ static int run_steps(struct analysis *a)
         }
     }
     print_verdict(a);
-    return any_said(a) ? judge(a) : nothing_said(a);
+    return any_said(a) ? status_of_findings(a) : nothing_said(a);
 }
 
 int inq_cmd_analyze(struct inq_cli *cli)

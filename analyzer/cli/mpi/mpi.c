@@ -2,7 +2,7 @@
 /* inquest-mpi: process 0 runs the command; whenever it reads traces, every process reads its share
  * of the files into partials (inquest-partial(5)), which travel to process 0 in memory.
  *
- * Process 0 reads whatever did not come to it as `inquest` does: what is no trace, cannot be read,
+ * Process 0 reads whatever did not reach it as `inquest` does: what is no trace, cannot be read,
  * or was with a process that failed. So the result is that of `inquest`, whatever the others do. */
 #include "cli/cli.h"
 
@@ -305,7 +305,7 @@ static void count_in(struct inq_partials *all, const struct inq_partials *some)
 }
 
 /* What became of a process's share, in the end. */
-static void judge(struct gathering *g, const struct inq_err *err, int process)
+static void settle_share(struct gathering *g, const struct inq_err *err, int process)
 {
     if (err->code == INQ_OK) {
         return;
@@ -324,7 +324,7 @@ static bool take_message(struct gathering *g, int process)
         code = receive_partial(g, &reply, process);
     } else if (code == MPI_SUCCESS) {
         count_in(&g->partials, &reply.partials);
-        judge(g, &reply.err, process);
+        settle_share(g, &reply.err, process);
         return false;
     }
     g->together->gone[process] = code != MPI_SUCCESS;
@@ -346,7 +346,7 @@ static bool look(struct gathering *g, int process, bool *came)
     if (g->together->gone[process]) {
         struct inq_err err = {0};
         (void)inq_err_set(&err, INQ_IO, "it has ended before its work was done");
-        judge(g, &err, process);
+        settle_share(g, &err, process);
         more = false;
     }
     return more;

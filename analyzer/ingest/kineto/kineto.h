@@ -163,12 +163,6 @@ struct inq_kineto {
     size_t n_export_groups, cap_export_groups;
 };
 
-/* Whether the text means itself: printable ASCII without escapes, not too long. */
-bool inq_kineto_is_plain(struct inq_text text);
-/* Interns a text as written; damage in it is counted at `offset`. */
-int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
-enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name);
-
 static inline void inq_kineto_damage(struct inq_kineto *k, enum inq_damage_kind kind, uint64_t n,
                                      int64_t offset)
 {
@@ -188,52 +182,10 @@ bool inq_kineto_may_be_cpu(const struct inq_kineto *k);
 /* Makes work of the operators and the communication of a rank that has no device. */
 int inq_kineto_settle_cpu(struct inq_kineto *k);
 
-/* The thread that the event's pid and tid name. */
-int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index);
-/* Key of a stream in streams_by_key. */
-static inline uint64_t inq_kineto_stream_key(int64_t device, int64_t stream)
-{
-    return inq_hash_u64((uint64_t)device) ^ (uint64_t)stream;
-}
-
-/* What every kept row has. */
-struct inq_part {
-    int64_t start_ns, dur_ns, correlation; /* -1: none */
-    inq_str name;
-    uint32_t lane, comm, launch;
-    int64_t external_id; /* 0: none */
-};
-
-/* Lane of an event that is kept as `cat`. */
-int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
-                    uint32_t *lane);
-/* A row of GPU work or a slice; a note. */
-int inq_kineto_add_row(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
-int inq_kineto_add_note(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
-
 /* The reader's `read`, with a choice of the matcher of event shapes; NULL: every event is read by
  * the general reader. The shard does not depend on it. */
 int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
                     struct inq_err *err);
-
-/* Called for each member of an object. `value` is its text, quotes included. */
-typedef int (*inq_kineto_member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,
-                                    struct inq_text value);
-
-/* Walks the members of an object; stops quietly where it is malformed. */
-int inq_kineto_each_member(struct inq_kineto *k, struct inq_text object, inq_kineto_member_fn fn,
-                           void *ctx);
-/* A cursor behind the bracket of an array or object. A value's text is bounded by what follows it;
- * at its very end something has to. */
-struct inq_scan inq_kineto_inside(struct inq_text value);
-/* The next element of an array. */
-bool inq_kineto_next_element(struct inq_scan *scan, struct inq_text *value);
-/* The inside of a string's quotes; any other value as it is. */
-struct inq_text inq_kineto_unquote(struct inq_text value);
-int64_t inq_kineto_number(struct inq_text value, int64_t fallback);
-int inq_kineto_text(struct inq_kineto *k, struct inq_text value, inq_str *id);
-/* Ranks of a process group from the text of a list; sets ranks, n_ranks and cut of `note`. */
-int inq_kineto_ranks(struct inq_kineto *k, struct inq_text list, struct inq_group_note *note);
 
 /* Takes one event, whose category is `cat` and which starts at `offset` of the document. */
 int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
@@ -248,21 +200,13 @@ int inq_kineto_settle_groups(struct inq_kineto *k);
 int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
                       int64_t offset);
 
-/* The member "inquest" of a document that this program wrote: makes its ranks, lanes and groups.
- * Anything else under that name is passed over. */
-int inq_kineto_export_head(struct inq_kineto *k, struct inq_text value);
-/* Makes the event's rank the current one; false: the event is on a track that was added to the
- * recording. */
-int inq_kineto_export_enter(struct inq_kineto *k, const struct inq_scan_event *event, bool *known);
-/* The labelled op that the event is; *is_op is false when it is none. */
-int inq_kineto_export_op(struct inq_kineto *k, const struct inq_scan_event *event,
-                         const struct inq_part *part, bool *is_op);
-/* The group that an event names by its id, INQ_NONE: none. */
-uint32_t inq_kineto_export_group(const struct inq_kineto *k, const struct inq_scan_event *event);
-/* After the last byte. */
-void inq_kineto_export_finish(struct inq_kineto *k);
-
 /* After the last byte: everything that had to wait. */
 int inq_kineto_finish(struct inq_kineto *k);
+
+/* of the same door; each stands on what is above */
+#include "ingest/kineto/names.h"
+#include "ingest/kineto/rows.h"
+#include "ingest/kineto/values.h"
+#include "ingest/kineto/export.h"
 
 #endif

@@ -8,6 +8,7 @@
 #include "report/info/info.h"
 #include "report/render/html/html.h"
 #include "report/render/markdown/markdown.h"
+#include "report/render/text/text.h"
 #include "report/contract/contract.h"
 #include "inquest/memory.h"
 

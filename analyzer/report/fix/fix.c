@@ -7,6 +7,7 @@
 #include "report/render/html/html.h"
 #include "report/render/json/json.h"
 #include "report/render/markdown/markdown.h"
+#include "report/render/text/text.h"
 #include "report/contract/contract.h"
 #include "inquest/version.h"
 

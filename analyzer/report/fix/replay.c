@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "report/terminal/terminal.h"
-#include "report/sections/sections.h"
+#include "report/render/text/text.h"
 #include "report/contract/contract.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 /* What a run holds, as text or JSON. */
 #include "report/info/info.h"
 #include "report/contract/contract.h"
+#include "report/render/text/text.h"
 
 #include "inquest/out.h"
 #include "base/arena_text.h"

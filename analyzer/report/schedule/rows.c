@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/time.h"
 #include "inquest/report.h"
-#include "report/sections/sections.h"
+#include "report/render/text/text.h"
 #include "report/contract/contract.h"
 #include "inquest/memory.h"
 

@@ -38,7 +38,7 @@ static const char *say_place(const struct inq_context *context,
                             place->what);
 }
 
-static bool logs_tell(const struct inq_trace *trace)
+static bool logs_have_events(const struct inq_trace *trace)
 {
     size_t n = 0;
     for (size_t i = 0; i < trace->n_logs; i++) {
@@ -54,7 +54,7 @@ static void build_failure(const struct inq_context *context, struct inq_table *t
         return;
     }
     table->title = "Failure";
-    bool logs = logs_tell(context->trace);
+    bool logs = logs_have_events(context->trace);
     bool dumps = context->trace->n_dumps > 0;
     table->note = logs    ? "roots: where it began; victims: ranks that only suffered from it"
                   : dumps ? "from Flight Recorder dumps; roots: the ranks that the others wait "

@@ -100,15 +100,6 @@ void inq_table_printf(struct inq_table *table, const char *fmt, ...)
     inq_table_text(table, is_negative_zero(text) ? text + 1 : text);
 }
 
-void inq_table_words(struct inq_table *table, const char *word)
-{
-    char *text = inq_arena_strdup(table->arena, word);
-    for (char *c = text; c != NULL && *c != '\0'; c++) {
-        *c = *c == '_' ? ' ' : *c;
-    }
-    add_cell(table, text);
-}
-
 void inq_table_na(struct inq_table *table)
 {
     add_cell(table, NA);

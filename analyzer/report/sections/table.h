@@ -57,7 +57,6 @@ void inq_table_column_ns(struct inq_table *table, const char *title);
 /* The next cell. */
 void inq_table_text(struct inq_table *table, const char *text); /* copied */
 void inq_table_printf(struct inq_table *table, const char *fmt, ...) INQ_PRINTF(2, 3);
-void inq_table_words(struct inq_table *table, const char *word); /* "p2p_transfer" in words */
 void inq_table_na(struct inq_table *table);
 void inq_table_count(struct inq_table *table, int64_t value);
 void inq_table_ns(struct inq_table *table, int64_t ns);                   /* any sign */
@@ -68,7 +67,5 @@ void inq_table_real(struct inq_table *table, double value, int decimals); /* NaN
 void inq_table_left_out(struct inq_table *table, size_t n);
 /* Leaves out the columns in which no row has anything. */
 void inq_table_trim(struct inq_table *table);
-/* Prints title, note, header, rows. */
-void inq_table_print(const struct inq_table *table, const struct inq_terminal *terminal);
 
 #endif

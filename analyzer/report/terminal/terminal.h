@@ -6,6 +6,8 @@
 #include "report/terminal/context.h"
 #include "report/terminal/escape.h"
 #include "report/terminal/event_time.h"
+#include "report/terminal/labels.h"
+#include "report/terminal/sentences.h"
 #include "report/terminal/writer.h"
 
 #endif

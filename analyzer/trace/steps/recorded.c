@@ -493,7 +493,7 @@ static bool ranks_agree(const struct inq_trace *trace, const struct inq_windows 
     return with == 0 || (without == 0 && shared);
 }
 
-static int judge_windows(const struct inq_trace *trace, const struct inq_windows *windows,
+static int check_windows(const struct inq_trace *trace, const struct inq_windows *windows,
                          enum evidence evidence, const char **why, struct inq_err *err)
 {
     *why = NULL;
@@ -543,7 +543,7 @@ static int steps_infer(const struct inq_trace *trace, struct inq_windows *window
     }
     if (code == INQ_OK) {
         enum evidence evidence = marked ? MARKS : like.by_update ? UPDATES : REPEATS;
-        code = judge_windows(trace, windows, evidence, why, err);
+        code = check_windows(trace, windows, evidence, why, err);
     }
     for (size_t r = 0; r < trace->n_ranks && *why != NULL; r++) {
         windows[r].n = 0;

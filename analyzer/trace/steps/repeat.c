@@ -335,8 +335,8 @@ static int by_count(const void *a, const void *b, void *ctx)
     return (x < y) - (x > y);
 }
 
-static int judge(struct launches *l, uint32_t kind, double share, struct verdict *v,
-                 struct inq_err *err)
+static int check_marker(struct launches *l, uint32_t kind, double share, struct verdict *v,
+                        struct inq_err *err)
 {
     *v = (struct verdict){0};
     if (l->count[kind] < 3 || !holds_most_kinds(l, kind, share) || !is_regular(l, kind, v)) {
@@ -370,7 +370,7 @@ static double coverage(const struct launches *l, const uint32_t *at, size_t i, b
 
 /* Whether no period is shorter than usual, and the usual ones hold what there is. More may come
  * behind an update: at most after every other one. */
-static int judge_uneven(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+static int check_uneven(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
 {
     *v = (struct verdict){0};
     if (l->count[kind] < 3) {
@@ -409,11 +409,12 @@ static int judge_uneven(struct launches *l, uint32_t kind, struct verdict *v, st
 }
 
 /* Periods of which none has more than the others are judged as those of any marker. */
-static int judge_update(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+static int check_update(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
 {
-    int code = judge_uneven(l, kind, v, err);
-    return code == INQ_OK && (!v->good || !v->uneven) ? judge(l, kind, KINDS_SHARES[LOOSE], v, err)
-                                                      : code;
+    int code = check_uneven(l, kind, v, err);
+    return code == INQ_OK && (!v->good || !v->uneven)
+               ? check_marker(l, kind, KINDS_SHARES[LOOSE], v, err)
+               : code;
 }
 
 /* The kinds from the most frequent on: the first that is good tells how many periods there are. */
@@ -429,12 +430,12 @@ static int choose(struct launches *l, uint32_t *marker, struct verdict *verdict,
     }
     int code = inq_sort(order, l->n_kinds, sizeof *order, by_count, l, err);
     for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
-        code = l->updates[order[i]] ? judge_update(l, order[i], verdict, err) : INQ_OK;
+        code = l->updates[order[i]] ? check_update(l, order[i], verdict, err) : INQ_OK;
         *marker = order[i];
     }
     for (int s = 0; s < N_SHARES; s++) {
         for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
-            code = judge(l, order[i], KINDS_SHARES[s], verdict, err);
+            code = check_marker(l, order[i], KINDS_SHARES[s], verdict, err);
             *marker = order[i];
         }
     }
@@ -449,8 +450,8 @@ static int try_marker(struct launches *l, uint64_t key, uint32_t *marker, struct
     for (uint32_t k = 0; k < l->n_kinds && key != 0; k++) {
         if (l->key[k] == key) {
             *marker = k;
-            return l->updates[k] ? judge_update(l, k, v, err)
-                                 : judge(l, k, KINDS_SHARES[LOOSE], v, err);
+            return l->updates[k] ? check_update(l, k, v, err)
+                                 : check_marker(l, k, KINDS_SHARES[LOOSE], v, err);
         }
     }
     return INQ_OK;

@@ -3,7 +3,7 @@
 #ifndef INQ_STANDIN_H
 #define INQ_STANDIN_H
 
-#include "cuda/kernel.h"
+#include "cuda/kernels.h"
 
 #include <functional>
 #include <memory>

@@ -200,7 +200,7 @@ static struct outcome attempt(void)
 /* ---- every one of them ----------------------------------------------------------------------- */
 
 /* What must hold of a run in which something failed. */
-static void judge(const struct outcome *o, const struct outcome *whole, long n)
+static void check_outcome(const struct outcome *o, const struct outcome *whole, long n)
 {
     if (o->code != INQ_OK) { /* a clear error */
         assert_int_equal(o->code, INQ_NOMEM);
@@ -254,7 +254,7 @@ static long try_all(enum fault fault)
         (void)arm(fault, ++n);
         struct outcome o = attempt();
         struck = arm(fault, 0);
-        judge(&o, &whole, n);
+        check_outcome(&o, &whole, n);
         free(o.json);
     }
     free(whole.json);

@@ -506,7 +506,7 @@ static void impossible__only_those_groups_are_dropped(void **state)
 }
 
 /* Every member lacks one, another each: as many groups as members, of which each has recorded one
- * fewer. With eight they are dropped; with nine nothing says that the last pair is not to blame. */
+ * fewer. With eight they are dropped; with nine nothing says that the last pair is not at fault. */
 static void impossible__as_far_as_one_can_say(void **state)
 {
     (void)state;

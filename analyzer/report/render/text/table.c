@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table on the terminal: aligned, one header line, no wider than the terminal. */
-#include "report/sections/sections.h"
+#include "report/render/text/text.h"
 
 #include "base/arena_text.h"
 

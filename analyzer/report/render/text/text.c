@@ -4,7 +4,7 @@
 
 #include "base/arena_text.h"
 #include "report/info/info.h"
-#include "report/sections/sections.h"
+#include "report/render/text/text.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -47,7 +47,7 @@ static void assert_cost(const struct test_synth *t, int64_t percent)
                     truth_ns * (100 + percent) / 100);
 }
 
-/* A low clock with equal grids is a slow GPU, not more work: memory-bound kernels are spared by
+/* A low clock with equal grids is a slow GPU, not extra compute: memory-bound kernels are spared by
  * both, and only the grids tell. */
 static void low_clock__with_equal_grids_is_no_more_work(void **state)
 {
@@ -213,7 +213,7 @@ static void unknown_groups__do_not_bend_clocks(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct test_synth t = test_synth_open(specs[i], NULL);
         assert_step(&t);
-        for (size_t f = 0; f < t.report->n_findings; f++) { /* none that blames somebody */
+        for (size_t f = 0; f < t.report->n_findings; f++) { /* none that accuses somebody */
             assert_int_equal(t.report->findings[f].n_ranks, 0);
         }
         test_synth_close(&t);

@@ -514,7 +514,7 @@ static void compare__other_work_is_not_told_of_missing_files(void **state)
     drop(&lost);
 }
 
-/* One step that takes five times as long counts in neither run; two of ten do. */
+/* One step of five times the length counts in neither run; two of ten do. */
 static void compare__an_outlier_counts_when_it_recurs(void **state)
 {
     (void)state;
@@ -539,7 +539,7 @@ static void compare__an_outlier_counts_when_it_recurs(void **state)
     drop(&d);
 }
 
-/* Other devices, and all kernels change alike: that is said, and no kernel is to blame. */
+/* Other devices, and all kernels change alike: that is said, and no kernel is the cause. */
 static void compare__another_gpu_is_told_as_such(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes a finding, at the boundary of each rule: causes of the op model, hosts and bubbles
  * of a pipeline, damage of files. */
+#include "analysis/findings/causes.h"
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
 #include "inquest/fix.h"
@@ -57,7 +58,7 @@ static void begin(struct judged *j)
 }
 
 /* The one finding of a kind; NULL: none. */
-static const struct inq_finding *judge(struct judged *j, enum inq_finding_kind kind)
+static const struct inq_finding *find_all(struct judged *j, enum inq_finding_kind kind)
 {
     const struct inq_finding *found = NULL;
     inq_findings_from_graph(&j->trace, &j->findings);
@@ -87,7 +88,7 @@ static const struct inq_finding *bubbles(struct judged *j, double ratio, int32_t
     j->pipeline.bubble_ratio = ratio;
     j->pipeline.microbatches = micro_batches;
     j->schedule.ns_per_step = schedule_ns;
-    return judge(j, INQ_FINDING_PIPELINE_BUBBLE);
+    return find_all(j, INQ_FINDING_PIPELINE_BUBBLE);
 }
 
 static void findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work(void **state)
@@ -145,7 +146,7 @@ static void findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void 
         j.cause.fits = cases[i].fits;
         j.cause.share = cases[i].share;
         j.cause.saved_ns = cases[i].saved_ns;
-        const struct inq_finding *finding = judge(&j, INQ_FINDING_SLOW_WORKER);
+        const struct inq_finding *finding = find_all(&j, INQ_FINDING_SLOW_WORKER);
         assert_true((finding != NULL) == cases[i].found);
         assert_true(!finding || (finding->confidence == cases[i].confidence &&
                                  finding->n_ranks == 1 && finding->ranks[0] == 1));
@@ -175,7 +176,7 @@ static void findings__a_cause_of_the_op_model_names_its_rank_or_its_stage(void *
         j.cause.fits = true;
         j.cause.share = 0.5;
         j.cause.saved_ns = STEP_NS / 10;
-        const struct inq_finding *finding = judge(&j, INQ_FINDING_SLOW_WORKER);
+        const struct inq_finding *finding = find_all(&j, INQ_FINDING_SLOW_WORKER);
         assert_true(finding != NULL && finding->n_ranks == cases[i].n_ranks &&
                     finding->n_stages == cases[i].n_stages);
         end(&j);
@@ -204,7 +205,7 @@ static void findings__a_cause_of_the_op_model_explains_no_more_than_all(void **s
         j.cause.fits = true;
         j.cause.share = cases[i].share;
         j.cause.saved_ns = STEP_NS / 10;
-        const struct inq_finding *finding = judge(&j, INQ_FINDING_SLOW_WORKER);
+        const struct inq_finding *finding = find_all(&j, INQ_FINDING_SLOW_WORKER);
         assert_true(finding != NULL && strstr(finding->detail, cases[i].said) != NULL);
         end(&j);
     }

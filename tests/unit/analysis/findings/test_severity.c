@@ -59,7 +59,7 @@ struct judged {
     struct inq_findings findings;
 };
 
-static void judge(struct judged *j)
+static void find_all(struct judged *j)
 {
     j->account.t_ns = STEP_NS;
     j->account.steps_judged = j->account.steps_judged > 0 ? j->account.steps_judged : STEPS;
@@ -86,7 +86,7 @@ static int severity_beside(int64_t compute_ns, enum inq_account_class cls, int64
 
     j.account.class_ns[INQ_ACCOUNT_COMPUTE] = compute_ns;
     j.account.class_ns[cls] = ns;
-    judge(&j);
+    find_all(&j);
     assert_true(j.findings.n <= 1);
     if (j.findings.n == 1) {
         severity = (int)j.findings.at[0].severity;
@@ -130,7 +130,7 @@ static void host_bound__of_one_step_is_supported(void **state)
         struct judged j = {0};
         j.account.steps_judged = steps;
         j.account.class_ns[INQ_ACCOUNT_HOST] = 6000;
-        judge(&j);
+        find_all(&j);
         assert_int_equal(j.findings.n, 1);
         assert_int_equal(j.findings.at[0].confidence,
                          steps == 1 ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED);
@@ -146,7 +146,7 @@ static void expect_exposed(int64_t unsplit_ns, const char *title, enum inq_confi
     j.account.class_ns[INQ_ACCOUNT_COMPUTE] = 1;
     j.account.class_ns[INQ_ACCOUNT_TRANSFER] = 4000 - unsplit_ns;
     j.account.class_ns[INQ_ACCOUNT_COMM] = unsplit_ns;
-    judge(&j);
+    find_all(&j);
     assert_int_equal(j.findings.n, 1);
     assert_string_equal(j.findings.at[0].title, title);
     assert_int_equal(j.findings.at[0].confidence, confidence);
@@ -201,7 +201,7 @@ static void host__of_all_ranks_leaves_out_what_is_told_of_one(void **state)
         j.report.attribution = &blame;
         j.account.ranks_judged = 4;
         j.account.class_ns[INQ_ACCOUNT_HOST] = 4000;
-        judge(&j);
+        find_all(&j);
         assert_int_equal(j.findings.n, 1);
         assert_string_equal(j.findings.at[0].title, cases[i].title);
         assert_non_null(strstr(j.findings.at[0].detail, cases[i].said));
@@ -215,7 +215,7 @@ static void host__of_one_rank_is_told_in_the_singular(void **state)
     struct inq_rank rank = {.rank = 0};
     struct judged j = {.trace = {.ranks = &rank, .n_ranks = 1}};
     j.account.class_ns[INQ_ACCOUNT_HOST] = 4000;
-    judge(&j);
+    find_all(&j);
     assert_int_equal(j.findings.n, 1);
     assert_string_equal(j.findings.at[0].title,
                         "40 % of the time: the GPU waits for its host to launch work");
@@ -241,7 +241,7 @@ static bool is_out_beside(size_t n, int64_t spread_ns, int64_t ns, struct inq_at
             (struct inq_account_step){.number = (int64_t)s, .judged = true, .length_ns = length_ns};
         j.steps[s].number = (int64_t)s;
     }
-    judge(&j);
+    find_all(&j);
     for (size_t i = 0; i < j.findings.n; i++) {
         out += j.findings.at[i].kind == INQ_FINDING_STEP_OUTLIER;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict where no cause was found: whom it names, and how sure it is. */
 #include "analysis/findings/findings.h"
+#include "analysis/findings/verdict.h"
 #include "inquest/account.h"
 
 #include "base/arena.h"
@@ -18,8 +19,8 @@
 enum { RANKS = 4 };
 
 /* The verdict on a run of four ranks without findings. Its texts live in `arena`, the caller's. */
-static struct inq_verdict judge(struct inq_account *account, struct inq_attribution *blame,
-                                struct inq_arena *arena)
+static struct inq_verdict verdict_on(struct inq_account *account, struct inq_attribution *blame,
+                                     struct inq_arena *arena)
 {
     struct inq_strtab names = {0};
     struct inq_rank ranks[RANKS] = {
@@ -52,7 +53,7 @@ static bool names_rank_3(int64_t for_three_ns)
         {.waited_for = 3, .start_ns = 1000 - for_three_ns, .end_ns = 1000},
     };
     struct inq_account account = {.n_waits = 3, .waits = waits, .unexplained_wait_ns = 1000};
-    struct inq_verdict verdict = judge(&account, &blame, &arena);
+    struct inq_verdict verdict = verdict_on(&account, &blame, &arena);
 
     assert_string_equal(verdict.cls, "waiting_unexplained");
     assert_non_null(strstr(verdict.headline, "no cause was found"));
@@ -79,7 +80,7 @@ static enum inq_confidence healthy(size_t judged, size_t steps, int64_t comm_ns,
     struct inq_account account = {.ranks_judged = judged, .steps_judged = steps, .n_steps = steps};
     account.class_ns[INQ_ACCOUNT_COMPUTE] = 10000 - comm_ns;
     account.class_ns[INQ_ACCOUNT_COMM] = comm_ns;
-    struct inq_verdict verdict = judge(&account, &blame, &arena);
+    struct inq_verdict verdict = verdict_on(&account, &blame, &arena);
 
     assert_string_equal(verdict.cls, "healthy");
     assert_int_equal(strncmp(verdict.headline, headline, strlen(headline)), 0);

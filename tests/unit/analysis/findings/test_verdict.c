@@ -74,7 +74,7 @@ static bool names_only(const struct inq_finding *finding, int32_t rank)
     return finding->n_ranks == 1 && finding->ranks && finding->ranks[0] == rank;
 }
 
-/* Exactly one rank is blamed: this one, its host, for this long per step. */
+/* Exactly one rank is named: this one, its host, for this long per step. */
 static void expect_late_host(const struct inq_report *report, int32_t rank, double low_ms,
                              double high_ms)
 {

@@ -225,8 +225,8 @@ static void expect_by_grids(uint32_t row, const char *kind)
     test_synth_close(&t);
 }
 
-/* A low clock slows products of matrices and spares what waits for memory, as more work does; but
- * the grids stay as they are. */
+/* A low clock slows products of matrices and spares what waits for memory, as extra compute does;
+ * but the grids stay as they are. */
 static void grids__that_are_equal_tell_of_a_slower_device(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who delays whom: planted causes are found and told apart, chance is not blamed. */
+/* Who delays whom: planted causes are found and told apart, chance is not accused. */
 #include "inquest/analysis.h"
 
 #include "support_lockstep.h"
@@ -42,7 +42,7 @@ static void expect_one(const struct lockstep_plan *plan, enum inq_finding_kind k
     lockstep_free(trace);
 }
 
-/* Nobody is blamed, though the others may wait. */
+/* Nobody is named, though the others may wait. */
 static void expect_nobody(const struct lockstep_plan *plan)
 {
     struct inq_trace *trace = lockstep_trace(plan);

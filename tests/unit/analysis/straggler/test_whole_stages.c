@@ -60,7 +60,7 @@ static void whole_stages__slow_gpus_of_a_host(void **state)
            true, 3, "The GPUs of host node-00 ");
 }
 
-/* More kernels are more work, not a slower chip; 2 % are the limit, chips differ by less. */
+/* More kernels are extra compute, not a slower chip; 2 % are the limit, chips differ by less. */
 static void whole_stages__work_is_no_slow_gpu(void **state)
 {
     (void)state;

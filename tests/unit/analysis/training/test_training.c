@@ -20,7 +20,7 @@ struct told {
     const struct inq_training *training; /* NULL: none */
 };
 
-static struct told tell(const char *text, size_t n)
+static struct told read_training(const char *text, size_t n)
 {
     struct told told = {0};
     struct inq_err err = {0};
@@ -139,7 +139,7 @@ static void training__is_read_in_every_wording(void **state)
         const struct wording *w = &wordings[i];
         char text[1024];
         int n = snprintf(text, sizeof text, "%s\n", w->line);
-        struct told told = tell(text, (size_t)n);
+        struct told told = read_training(text, (size_t)n);
         print_message("%.60s\n", w->line);
         const struct inq_training *t = told.training;
         assert_non_null(t);
@@ -165,7 +165,7 @@ static void training__is_not_seen_where_there_is_none(void **state)
                                         "{'eval_loss': 2.5, 'epoch': 1.0}\n",
                                         "{'train_runtime': 9.5, 'train_loss': 2.5}\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct told told = tell(lines[i], strlen(lines[i]));
+        struct told told = read_training(lines[i], strlen(lines[i]));
         if (i != 2) {
             assert_null(told.training);
         }
@@ -216,7 +216,7 @@ static void training__each_fault_is_found_where_it_begins(void **state)
             struct inq_out out = {0};
             int at = 120 + (int)seed * 17;
             write_run(&out, fault, at, seed);
-            struct told told = tell(out.buf, out.len);
+            struct told told = read_training(out.buf, out.len);
             const struct inq_training *t = told.training;
             assert_int_equal(t->n_events, fault == NONE ? 0 : 1);
             if (fault != NONE) {
@@ -243,7 +243,7 @@ static void training__ranks_and_restarts_are_told_apart(void **state)
             inq_out_printf(&out, "[rank%d]: step: %d loss: 2.5\n", rank, step);
         }
     }
-    struct told told = tell(out.buf, out.len);
+    struct told told = read_training(out.buf, out.len);
     assert_int_equal(told.training->n_rows, 300);
     assert_int_equal(told.training->n_restarts, 1);
     assert_int_equal(told.training->n_events, 0);
@@ -528,7 +528,7 @@ static void training__noise_is_no_event_and_each_event_has_its_steps(void **stat
         const struct course *course = &courses[i];
         struct inq_out out = {0};
         course->write(&out);
-        struct told told = tell(out.buf, out.len);
+        struct told told = read_training(out.buf, out.len);
         const struct inq_training *t = told.training;
         print_message("%s%s%s\n", course->what, t->n_events > 0 ? ": " : "",
                       t->n_events > 0 ? t->events[0].what : "");
@@ -555,7 +555,7 @@ static void training__each_state_of_a_progress_bar_is_a_row(void **state)
                        i * 2, i, i < 41 ? falling(i) : (double)NAN);
     }
     inq_out_text(&out, "\n");
-    struct told told = tell(out.buf, out.len);
+    struct told told = read_training(out.buf, out.len);
     assert_non_null(told.training);
     assert_int_equal(told.training->n_rows, 50);
     assert_int_equal(told.training->n_events, 1);

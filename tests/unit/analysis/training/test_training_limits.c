@@ -20,7 +20,7 @@ struct told {
     const struct inq_training *training;
 };
 
-static struct told tell(const struct inq_out *out)
+static struct told read_training(const struct inq_out *out)
 {
     struct told told = {0};
     struct inq_err err = {0};
@@ -99,7 +99,7 @@ static void limits__decide_from_both_sides(void **state)
         const struct shape *s = &shapes[i];
         struct inq_out out = {0};
         write_shape(s, &out);
-        struct told told = tell(&out);
+        struct told told = read_training(&out);
         const struct inq_training *t = told.training;
         print_message("%s: %zu events\n", s->what, t->n_events);
         assert_int_equal(t->n_events, s->n_events);
@@ -129,7 +129,7 @@ static void limits__a_stretch_begins_with_the_row_that_is_half_as_high(void **st
                            : i == 149 ? cases[k].time
                                       : 1.3);
         }
-        struct told told = tell(&out);
+        struct told told = read_training(&out);
         assert_int_equal(told.training->n_events, 1);
         assert_int_equal(told.training->events[0].first_step, cases[k].first);
         release(&told, &out);
@@ -146,7 +146,7 @@ static void limits__many_slow_stretches_are_one_event(void **state)
             bool slow = i >= 200 && i < 200 + n * 180 && (i - 200) % 180 < 20;
             inq_out_printf(&out, "step: %d loss: 2.0 step_time: %.1f\n", i, slow ? 2.0 : 1.0);
         }
-        struct told told = tell(&out);
+        struct told told = read_training(&out);
         assert_int_equal(told.training->n_events, n == 3 ? 3 : 1);
         assert_true((strstr(told.training->events[0].what, "in 4 stretches") != NULL) == (n == 4));
         release(&told, &out);
@@ -163,7 +163,7 @@ static void limits__times_since_the_start_grow_fivefold(void **state)
         for (int i = 0; i < n; i++) {
             inq_out_printf(&out, "step: %d loss: 2.0 step_time: %d\n", i + 1, 100 + i);
         }
-        struct told told = tell(&out);
+        struct told told = read_training(&out);
         if (n == 401) { /* the last is 500 */
             assert_int_equal(llround(told.training->step_s), 300);
         } else {
@@ -185,7 +185,7 @@ static void limits__step_0_is_a_step(void **state)
                 inq_out_printf(&out, "[rank%d]: step: %d loss: %.1f\n", rank, i, loss);
             }
         }
-        struct told told = tell(&out);
+        struct told told = read_training(&out);
         const struct inq_training *t = told.training;
         assert_int_equal(t->n_rows, 200);
         assert_int_equal(t->first_step, 0);

@@ -26,7 +26,7 @@ static struct inq_label label(enum inq_op_type type, int32_t step, int32_t stage
 }
 
 /* One after the other: stage 0 forwards, stage 1 forward and backward, stage 0 backward, per
- * micro-batch; step `slow` takes ten times as long on stage 1. */
+ * micro-batch; step `slow` takes ten times the time on stage 1. */
 static struct ops_trace *two_stages(int32_t slow)
 {
     struct ops_trace *ops = ops_trace_new(STAGES);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "inquest/account.h"
-#include "report/sections/table.h"
+#include "report/render/text/text.h"
 #include "support_report.h"
 
 #include <stdlib.h>
@@ -182,7 +182,7 @@ static void fill_table(struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_RIGHT, "transfer us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
     table->title = "Table";
-    inq_table_words(table, "all_reduce");
+    inq_table_text(table, "all reduce");
     inq_table_text(table, "");
     inq_table_real(table, 1.5, 1);
     inq_table_real(table, 97.2, 1);

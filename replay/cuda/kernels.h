@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the host and the kernels agree on: the kernels' names, their arguments, and the pattern that
  * buffers are filled with. Plain C and C++; addresses are numbers, for both sides. */
-#ifndef INQ_REPLAY_CUDA_KERNEL_H
-#define INQ_REPLAY_CUDA_KERNEL_H
+#ifndef INQ_REPLAY_CUDA_KERNELS_H
+#define INQ_REPLAY_CUDA_KERNELS_H
 
 #include <stdint.h>
 

@@ -2,10 +2,10 @@
 /* The device calls that the engine makes, as a table, so that tests drive the engine with a device
  * that is not there. All but the releases return 0 or a negative enum inq_code with `err` filled;
  * releases of NULL or 0 do nothing. Handles belong to the caller. */
-#ifndef INQ_REPLAY_CUDA_CALLS_H
-#define INQ_REPLAY_CUDA_CALLS_H
+#ifndef INQ_REPLAY_CUDA_DRIVER_CALLS_H
+#define INQ_REPLAY_CUDA_DRIVER_CALLS_H
 
-#include "cuda/kernel.h"
+#include "cuda/kernels.h"
 #include "inquest/error.h"
 #include "inquest/replay.h"
 

@@ -91,6 +91,12 @@ for place in $(seq 60 $((size / 20)) $((size - 1))); do
     [ $status -le 1 ] || fail "flip at $place: status $status"
 done
 
+# of another version: both are told, and what to do
+printf 'INQPART\1\0\0\0' >"$work/old.inq"
+"$inquest" info "$work/old.inq" >"$work/said" 2>&1 || true
+tr -s ' \n' ' ' <"$work/said" | grep -q 'a partial of version 1, and this program reads version 2' ||
+    fail "another version: $(cat "$work/said")"
+
 # what cannot be written is said, with the file
 status=0
 "$inquest" ingest sample-traces/healthy_dp4 -o /dev/null/here 2>"$work/wrong" || status=$?

@@ -622,10 +622,20 @@ static int read_partial(struct inq_source *source, struct inq_shard *shard, stru
     shard->file.format = inq_reader_partial.name;
     shard->sealed = true;
     if (have(&r, INQ_PARTIAL_MAGIC_BYTES)) {
+        unsigned version = (unsigned char)r.bytes[r.at + INQ_PARTIAL_MAGIC_BYTES - 1];
+        unsigned own = (unsigned char)INQ_PARTIAL_MAGIC[INQ_PARTIAL_MAGIC_BYTES - 1];
         skip(&r, INQ_PARTIAL_MAGIC_BYTES);
+        if (version != own) {
+            r.code = inq_err_set(err, INQ_UNSUPPORTED,
+                                 "a partial of version %u, and this program reads version %u: run "
+                                 "'inquest ingest' on the trace again",
+                                 version, own);
+        }
     }
-    read_sections(&r);
-    settle(&r);
+    if (r.code == INQ_OK) {
+        read_sections(&r);
+        settle(&r);
+    }
     if (r.code == INQ_OK && r.n_raw > 0) {
         r.code = read_raw(&r, err);
     } else if (r.code == INQ_OK && shard->n_ranks == 0) {
@@ -643,7 +653,8 @@ static int sniff_partial(const char *head, size_t n, const char *path)
 {
     (void)path;
     return n >= INQ_PARTIAL_MAGIC_BYTES &&
-                   memcmp(head, INQ_PARTIAL_MAGIC, INQ_PARTIAL_MAGIC_BYTES) == 0
+                   memcmp(head, INQ_PARTIAL_MAGIC, INQ_PARTIAL_MAGIC_BYTES - 1) ==
+                       0 /* any version */
                ? 100
                : 0;
 }

@@ -394,8 +394,12 @@ enum inq_shape_level inq_shape_level(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
         return INQ_SHAPE_AVX2;
     }
-#endif
     return INQ_SHAPE_PLAIN;
+#elif defined(__aarch64__) && !defined(__AARCH64EB__)
+    return INQ_SHAPE_NEON;
+#else
+    return INQ_SHAPE_PLAIN;
+#endif
 }
 
 inq_shape_match inq_shape_matcher(enum inq_shape_level level)
@@ -405,6 +409,8 @@ inq_shape_match inq_shape_matcher(enum inq_shape_level level)
         return inq_shape_match_avx512;
     case INQ_SHAPE_AVX2:
         return inq_shape_match_avx2;
+    case INQ_SHAPE_NEON:
+        return inq_shape_match_neon;
     case INQ_SHAPE_PLAIN:
         break;
     }

@@ -169,8 +169,12 @@ static enum inq_log_scan_level highest_level(void)
     if (__builtin_cpu_supports("avx2")) {
         return INQ_LOG_SCAN_AVX2;
     }
-#endif
     return INQ_LOG_SCAN_PLAIN;
+#elif defined(__aarch64__) && !defined(__AARCH64EB__)
+    return INQ_LOG_SCAN_NEON;
+#else
+    return INQ_LOG_SCAN_PLAIN;
+#endif
 }
 
 static inq_log_finder *finder_of(enum inq_log_scan_level level)
@@ -179,6 +183,8 @@ static inq_log_finder *finder_of(enum inq_log_scan_level level)
     return level == INQ_LOG_SCAN_AVX512 ? inq_log_find_avx512
            : level == INQ_LOG_SCAN_AVX2 ? inq_log_find_avx2
                                         : inq_log_find_plain;
+#elif defined(__aarch64__) && !defined(__AARCH64EB__)
+    return level >= INQ_LOG_SCAN_NEON ? inq_log_find_neon : inq_log_find_plain;
 #else
     (void)level;
     return inq_log_find_plain;

@@ -31,7 +31,12 @@ struct inq_log_scan {
 };
 
 /* What machines can run; INQ_LOG_SCAN_PLAIN runs anywhere. */
-enum inq_log_scan_level { INQ_LOG_SCAN_PLAIN, INQ_LOG_SCAN_AVX2, INQ_LOG_SCAN_AVX512 };
+enum inq_log_scan_level {
+    INQ_LOG_SCAN_PLAIN,
+    INQ_LOG_SCAN_NEON,
+    INQ_LOG_SCAN_AVX2,
+    INQ_LOG_SCAN_AVX512
+};
 
 /* Prepares for the first 8 bytes of `words` (each at least 4 long; at most INQ_LOG_WORDS). Searches
  * at `level`, or the highest that this machine can. */
@@ -76,6 +81,7 @@ static inline bool inq_log_word_at(const struct inq_log_scan *scan, const char *
 }
 
 inq_log_finder inq_log_find_plain;  /* ingest/log/words/words.c */
+inq_log_finder inq_log_find_neon;   /* ingest/log/words/neon.c */
 inq_log_finder inq_log_find_avx2;   /* ingest/log/words/avx2.c */
 inq_log_finder inq_log_find_avx512; /* ingest/log/words/avx512.c */
 

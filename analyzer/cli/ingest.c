@@ -13,14 +13,16 @@
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
 
-/* Whether GPUs are to do what was recorded, for which the sizes of products and of traffic count.
+/* Whether what was recorded is to be done again, for which the sizes of products, of traffic and of
+ * copies count. GPUs do so unasked.
  */
 static bool executes_shapes(const struct inq_cli *cli)
 {
     const char *engine = strcmp(cli->command->name, "fix") == 0 ? cli->value[INQ_OPT_VALIDATE]
                                                                 : cli->value[INQ_OPT_ENGINE];
-    return engine != NULL && strcmp(engine, "cuda") == 0 &&
-           (!cli->given[INQ_OPT_WORK] || cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED);
+    bool asked = cli->given[INQ_OPT_WORK] && cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED;
+    bool unasked = !cli->given[INQ_OPT_WORK] && engine != NULL && strcmp(engine, "cuda") == 0;
+    return engine != NULL && strcmp(engine, "sim") != 0 && (asked || unasked);
 }
 
 /* Whether kernels by operator were asked for, or are needed: to read every operator takes several

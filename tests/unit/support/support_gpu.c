@@ -528,6 +528,7 @@ static int fake_launch(void *self, void *stream, const struct inq_gpu_launch *la
         return inq_err_set(err, INQ_DEVICE, "%u blocks", launch->blocks);
     }
     f->n_launches++;
+    f->product_blocks = launch->kernel == INQ_KERNEL_GEMM ? launch->blocks : f->product_blocks;
     const struct fake_command c = {.kind = FAKE_LAUNCH,
                                    .stream = stream,
                                    .kernel = launch->kernel,
@@ -671,8 +672,10 @@ static int fake_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_by
 static int fake_gemm(void *self, struct inq_gpu_spot spot, void *stream,
                      const struct inq_product *product, struct inq_err *err)
 {
-    (void)spot;
+    struct fake_gpu *f = self;
     int code = counted(self, "product", err);
+    f->largest = product->m > f->largest ? product->m : f->largest;
+    f->product_parts |= spot.part < 32 ? 1U << spot.part : 0;
     size_t volume = (size_t)product->m * (size_t)product->n * (size_t)product->k;
     const struct fake_command c = {
         .kind = FAKE_GEMM, .stream = stream, .bytes = volume * (size_t)product->batch};

@@ -29,10 +29,13 @@ struct fake_gpu {
     long live; /* allocations, streams, events, graphs that were not released */
     long opened;
     size_t n_launches, n_graph_launches, n_copies, n_products, n_streams;
-    int64_t now;       /* the host's clock */
-    int64_t free_from; /* when all that was put is done */
-    uint32_t *flags;   /* the first host memory that was asked for */
-    size_t queued;     /* commands put while the gate was closed */
+    int32_t largest;         /* rows of the largest product by the library */
+    unsigned product_parts;  /* a bit for each partition that made products by the library */
+    unsigned product_blocks; /* of the last launch of the own kernel for products */
+    int64_t now;             /* the host's clock */
+    int64_t free_from;       /* when all that was put is done */
+    uint32_t *flags;         /* the first host memory that was asked for */
+    size_t queued;           /* commands put while the gate was closed */
     size_t most_queued;
     bool capturing;
     unsigned n_captures;

@@ -251,6 +251,7 @@ static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int6
     case INQ_KERNEL_GEMM:
         gemm = (const void *)c->args;
         f->n_products += gemm->rounds > 0;
+        f->product_blocks = gemm->rounds > 0 ? c->blocks : f->product_blocks;
         return now + (int64_t)gemm->rounds * 100;
     case INQ_KERNEL_STREAM:
         stream = (const void *)c->args;
@@ -528,7 +529,6 @@ static int fake_launch(void *self, void *stream, const struct inq_gpu_launch *la
         return inq_err_set(err, INQ_DEVICE, "%u blocks", launch->blocks);
     }
     f->n_launches++;
-    f->product_blocks = launch->kernel == INQ_KERNEL_GEMM ? launch->blocks : f->product_blocks;
     const struct fake_command c = {.kind = FAKE_LAUNCH,
                                    .stream = stream,
                                    .kernel = launch->kernel,

@@ -372,7 +372,7 @@ static void engine__calibrates_the_largest_products(void **state)
                 {1099512, 8192, 30},
                 {8796093, 8192, 30},
                 {8796094, 16384, 30},
-                {200 * 1000 * US, 16384, 60}};
+                {INT64_C(200) * 1000 * US, 16384, 60}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const uint8_t cls = INQ_CLASS_COMPUTE;
         const uint8_t work = INQ_WORK_COMPUTE;

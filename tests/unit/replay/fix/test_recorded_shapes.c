@@ -122,7 +122,7 @@ static const struct copy {
     uint8_t work;
     int64_t bytes;
 } copies[] = {
-    {"Memcpy DtoD (Device -> Device)", "", INQ_WORK_COPY, 4096 * 512 * 2},
+    {"Memcpy DtoD (Device -> Device)", "", INQ_WORK_COPY, INT64_C(4096) * 512 * 2},
     {"Memcpy DtoD (Device -> Device)", ",\"bytes\":4096", INQ_WORK_COPY, 4096},
     {"Memcpy HtoD (Pinned -> Device)", "", INQ_WORK_COPY_HTOD, -1},
     {"Memcpy HtoD (Pinned -> Device)", ",\"bytes\":5000000000", INQ_WORK_COPY_HTOD, 5000000000},

@@ -13,14 +13,17 @@
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
 
-/* Whether GPUs are to do what was recorded, for which the sizes of products and of traffic count.
+/* Whether what was recorded is to be done again, for which the sizes of products, of traffic and of
+ * copies count. GPUs do so unasked.
  */
 static bool executes_shapes(const struct inq_cli *cli)
 {
-    const char *engine = strcmp(cli->command->name, "fix") == 0 ? cli->value[INQ_OPT_VALIDATE]
-                                                                : cli->value[INQ_OPT_ENGINE];
-    return engine != NULL && strcmp(engine, "cuda") == 0 &&
-           (!cli->given[INQ_OPT_WORK] || cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED);
+    bool fixes = strcmp(cli->command->name, "fix") == 0;
+    const char *engine = fixes ? cli->value[INQ_OPT_VALIDATE] : cli->value[INQ_OPT_ENGINE];
+    engine = engine == NULL && strcmp(cli->command->name, "replay") == 0 ? "host" : engine;
+    bool unasked = !cli->given[INQ_OPT_WORK];
+    return engine != NULL && strcmp(engine, "sim") != 0 &&
+           (unasked ? strcmp(engine, "cuda") == 0 : cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED);
 }
 
 /* Whether kernels by operator were asked for, or are needed: to read every operator costs several

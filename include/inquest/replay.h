@@ -88,6 +88,8 @@ INQ_API int inq_recorded_schedule_of(const struct inq_trace *trace,
     X(NOTHING, "nothing") /* takes its time; no data moves */                                      \
     X(COMPUTE, "compute")                                                                          \
     X(COPY, "copy") /* a transfer in no group: bytes from the rank of its producer to its own */   \
+    X(COPY_HTOD, "copy_htod") /* from the host's memory to the rank's GPU */                       \
+    X(COPY_DTOH, "copy_dtoh")                                                                      \
     X(SEND, "send")                                                                                \
     X(RECV, "recv")                                                                                \
     X(ALL_REDUCE, "all_reduce")                                                                    \

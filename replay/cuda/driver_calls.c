@@ -521,6 +521,8 @@ static int put_member(const struct inq_cu_nccl *nccl, const struct clique *c, ui
     case INQ_WORK_NOTHING:
     case INQ_WORK_COMPUTE:
     case INQ_WORK_COPY:
+    case INQ_WORK_COPY_HTOD:
+    case INQ_WORK_COPY_DTOH:
     case INQ_WORK_COUNT:
         break;
     }

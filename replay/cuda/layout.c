@@ -310,14 +310,14 @@ static int put_single(struct maker *m, uint32_t op)
 {
     uint8_t work = m->plan->work[op];
     uint32_t lane = m->plan->lane_of[op];
-    if (!m->real || (work != INQ_WORK_COMPUTE && work != INQ_WORK_COPY)) {
+    if (!m->real || (work != INQ_WORK_COMPUTE && !inq_gpu_copies(work))) {
         return put(m, INQ_GPU_ALONE, lane, op);
     }
     int code = put(m, INQ_GPU_BEGIN, lane, op);
     if (code == INQ_OK) {
         code = put(m, INQ_GPU_WORK, lane, op);
     }
-    if (code == INQ_OK && work == INQ_WORK_COPY) {
+    if (code == INQ_OK && inq_gpu_copies(work)) {
         code = put(m, INQ_GPU_CHECK, lane, op);
     }
     return code == INQ_OK ? put(m, INQ_GPU_END, lane, op) : code;

@@ -66,6 +66,12 @@ static inline void inq_gpu_layout_release(struct inq_gpu_layout *layout)
     *layout = (struct inq_gpu_layout){0};
 }
 
+/* Of one rank alone. */
+static inline bool inq_gpu_copies(uint8_t work)
+{
+    return work == INQ_WORK_COPY || work == INQ_WORK_COPY_HTOD || work == INQ_WORK_COPY_DTOH;
+}
+
 /* Steps of the work on one op's data. */
 static inline bool inq_gpu_reduces(uint8_t work)
 {
@@ -84,7 +90,7 @@ static inline bool inq_gpu_gathers(uint8_t work)
 static inline bool inq_gpu_receives(uint8_t work)
 {
     return inq_gpu_reduces(work) || inq_gpu_gathers(work) || work == INQ_WORK_RECV ||
-           work == INQ_WORK_COPY;
+           inq_gpu_copies(work);
 }
 
 /* How an op's payload goes through buffers: elements of a pass (a multiple of 4) and passes. */

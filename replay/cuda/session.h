@@ -68,10 +68,17 @@ struct inq_gpu_clique {
 #define INQ_GPU_MOST_CLIQUES ((size_t)64) /* each takes memory for channels between its GPUs */
 
 /* Buffers and calibration of real work. */
+struct inq_gpu_pinned {
+    void *host; /* NULL: none */
+    inq_gpu_addr at;
+};
+
 struct inq_gpu_work {
     uint64_t buffer_bytes;
     inq_gpu_addr *send; /* [n_ranks] the rank's pattern */
     inq_gpu_addr *recv; /* [n_lanes] what the lane's transfers receive; 0: it has none */
+    struct inq_gpu_pinned *host_send; /* [n_ranks] the same pattern in the host's memory, and */
+    struct inq_gpu_pinned *host_recv; /* [n_lanes] room there, for copies from and to it */
     inq_gpu_addr a[INQ_GPU_MAX_GPUS], b[INQ_GPU_MAX_GPUS]; /* factors of own products */
     inq_gpu_addr *c;                                       /* [n_ranks] results */
     uint64_t stream_bytes;                                 /* of what is below */

@@ -71,12 +71,15 @@ struct inq_gpu_payload inq_gpu_payload_of(const struct inq_plan *plan, uint32_t 
     return p;
 }
 
-/* The rank whose pattern `op` (RECV, COPY) receives. */
+/* The rank whose pattern `op` (a receive or a copy) brings. */
 static int32_t gpu_source_rank(const struct inq_plan *plan, uint32_t op)
 {
     const struct inq_graph *g = plan->graph;
     uint32_t n = 1;
     uint32_t first = inq_graph_group_of(g, op, &n);
+    if (inq_gpu_copies(plan->work[op]) && plan->work[op] != INQ_WORK_COPY) {
+        return g->op[op].rank;
+    }
     for (uint32_t k = first; k < first + n; k++) {
         if (plan->work[k] == INQ_WORK_SEND) {
             return g->op[k].rank;
@@ -141,6 +144,35 @@ static int fill_pattern(struct inq_gpu_program *p, inq_gpu_addr to, uint64_t ele
                : code;
 }
 
+static int make_pinned(struct inq_gpu_program *p, struct inq_gpu_pinned *to, struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    return to->host != NULL
+               ? INQ_OK
+               : calls->host_alloc(calls->self, p->work.buffer_bytes, &to->host, &to->at, err);
+}
+
+/* What copies from the host read and those to it write. */
+static int make_host_buffers(struct inq_gpu_program *p, struct inq_err *err)
+{
+    const struct inq_plan *plan = p->plan;
+    struct inq_gpu_work *w = &p->work;
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < plan->graph->n_ops; i++) {
+        uint32_t rank = (uint32_t)plan->graph->op[i].rank;
+        bool first = w->host_send[rank].host == NULL;
+        if (plan->work[i] == INQ_WORK_COPY_HTOD && first) {
+            code = make_pinned(p, &w->host_send[rank], err);
+            code = code == INQ_OK
+                       ? fill_pattern(p, w->host_send[rank].at, w->buffer_bytes / 4, rank, err)
+                       : code;
+        } else if (plan->work[i] == INQ_WORK_COPY_DTOH) {
+            code = make_pinned(p, &w->host_recv[plan->lane_of[i]], err);
+        }
+    }
+    return code;
+}
+
 /* What each rank sends, and what each lane with transfers receives. */
 static int make_buffers(struct inq_gpu_program *p, struct inq_err *err)
 {
@@ -159,12 +191,13 @@ static int make_buffers(struct inq_gpu_program *p, struct inq_err *err)
     }
     for (size_t i = 0; code == INQ_OK && i < plan->graph->n_ops; i++) {
         inq_gpu_addr *to = &w->recv[plan->lane_of[i]];
-        if (inq_gpu_receives(plan->work[i]) && *to == 0) {
+        bool host = plan->work[i] == INQ_WORK_COPY_DTOH;
+        if (inq_gpu_receives(plan->work[i]) && !host && *to == 0) {
             uint32_t gpu = p->layout->spots[plan->graph->op[i].rank].gpu;
             code = inq_gpu_session_alloc(p->session, gpu, w->buffer_bytes, to, err);
         }
     }
-    return code;
+    return code == INQ_OK ? make_host_buffers(p, err) : code;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -246,7 +279,8 @@ static bool is_calibrated(const struct inq_gpu_program *p, uint32_t op)
 static bool holds(const struct inq_gpu_program *p, uint32_t op)
 {
     bool compute = p->plan->work[op] == INQ_WORK_COMPUTE;
-    bool links = p->own_gpus && p->layout->n_gpus > 1 && p->plan->bytes[op] >= 0;
+    bool copies = inq_gpu_copies(p->plan->work[op]);
+    bool links = p->own_gpus && (copies || p->layout->n_gpus > 1) && p->plan->bytes[op] >= 0;
     return !p->real || (!compute && !p->free_transfers && !links);
 }
 
@@ -639,7 +673,10 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     w->recv = inq_mem_zalloc(program->plan->n_lanes + 1, sizeof *w->recv);
     w->c = inq_mem_zalloc(program->layout->n_ranks + 1, sizeof *w->c);
     w->stream = inq_mem_zalloc(program->plan->n_lanes + 1, sizeof *w->stream);
-    if (w->send == NULL || w->recv == NULL || w->c == NULL || w->stream == NULL) {
+    w->host_send = inq_mem_zalloc(program->layout->n_ranks + 1, sizeof *w->host_send);
+    w->host_recv = inq_mem_zalloc(program->plan->n_lanes + 1, sizeof *w->host_recv);
+    if (w->send == NULL || w->recv == NULL || w->c == NULL || w->stream == NULL ||
+        w->host_send == NULL || w->host_recv == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for the buffers of %zu ranks",
                            program->layout->n_ranks);
     }
@@ -684,6 +721,9 @@ void inq_gpu_work_release(struct inq_gpu_program *program)
         if (w->c != NULL) {
             calls->release(calls->self, spots[r].gpu, w->c[r]);
         }
+        if (w->host_send != NULL) {
+            calls->host_release(calls->self, w->host_send[r].host);
+        }
     }
     for (size_t k = 0; k < program->plan->n_lanes; k++) {
         uint32_t gpu = spots[program->plan->lanes[k].rank].gpu;
@@ -692,6 +732,9 @@ void inq_gpu_work_release(struct inq_gpu_program *program)
         }
         if (w->stream != NULL) {
             calls->release(calls->self, gpu, w->stream[k]);
+        }
+        if (w->host_recv != NULL) {
+            calls->host_release(calls->self, w->host_recv[k].host);
         }
     }
     for (uint32_t g = 0; g < program->layout->n_gpus; g++) {
@@ -775,11 +818,14 @@ static struct inq_gpu_data_args data_of(struct inq_gpu_program *p, uint32_t op)
     if (inq_gpu_work_together(p, first)) {
         fit_library(&a, plan->work[op], n);
     }
-    if (plan->work[op] == INQ_WORK_RECV || plan->work[op] == INQ_WORK_COPY) {
+    if (plan->work[op] == INQ_WORK_RECV || inq_gpu_copies(plan->work[op])) {
         a.n = 1;
         a.self = 0;
         a.rank[0] = (uint32_t)gpu_source_rank(plan, op);
-        a.from_at[0] = w->send[a.rank[0]];
+        a.from_at[0] =
+            plan->work[op] == INQ_WORK_COPY_HTOD ? w->host_send[a.rank[0]].at : w->send[a.rank[0]];
+        a.to_at =
+            plan->work[op] == INQ_WORK_COPY_DTOH ? w->host_recv[plan->lane_of[op]].at : a.to_at;
         return a;
     }
     for (uint32_t k = 0; k < n; k++) {

@@ -137,6 +137,8 @@ static double bytes_moved(const struct host_work *work, const struct inq_plan *p
     case INQ_WORK_NOTHING:
     case INQ_WORK_COMPUTE:
     case INQ_WORK_COPY:
+    case INQ_WORK_COPY_HTOD:
+    case INQ_WORK_COPY_DTOH:
     case INQ_WORK_SEND:
     case INQ_WORK_RECV:
     case INQ_WORK_BROADCAST:

@@ -28,6 +28,7 @@ struct fix_op {
     uint8_t place;  /* enum fix_place */
     bool beside;    /* part of a forward and a backward that run beside each other */
     uint8_t coll;   /* communication: enum inq_coll_kind; INQ_COLL_UNKNOWN: none or not known */
+    uint8_t copy;   /* copies from or to the host: enum inq_work; 0: others */
 };
 
 /* What a fix takes for granted. */

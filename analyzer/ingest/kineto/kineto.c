@@ -234,9 +234,7 @@ static bool plan_fields(const struct inq_kineto *k, const struct inq_scan_event 
     case 'X':
         plan_complete(cat, INQ_HAS(event, NAME), plan);
         plan->need |= k->shard->operators ? BIT(EXTERNAL_ID) : 0; /* joins kernels to operators */
-        plan->need |= k->shard->operators && cat == INQ_CAT_MEMCPY && INQ_HAS(event, BYTES)
-                          ? BIT(BYTES)
-                          : 0;
+        plan->need |= k->shard->operators && cat == INQ_CAT_MEMCPY ? BIT(BYTES) : 0;
         return true;
     case 'B':
     case 'E':

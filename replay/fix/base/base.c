@@ -833,22 +833,22 @@ int inq_fix_graph(const struct inq_fix_base *base, const char *spec, struct inq_
  * again. A fused send and receive exchanges. */
 static uint8_t recorded_work(const struct fix_op *op)
 {
-    static const uint8_t works[INQ_COLL_KIND_COUNT] = {
-        [INQ_COLL_UNKNOWN] = INQ_WORK_COUNT,
-        [INQ_COLL_ALLREDUCE] = INQ_WORK_ALL_REDUCE,
-        [INQ_COLL_ALLGATHER] = INQ_WORK_ALL_GATHER,
-        [INQ_COLL_REDUCE_SCATTER] = INQ_WORK_REDUCE_SCATTER,
-        [INQ_COLL_ALLTOALL] = INQ_WORK_ALL_TO_ALL,
-        [INQ_COLL_ALLTOALLV] = INQ_WORK_ALL_TO_ALL,
-        [INQ_COLL_BROADCAST] = INQ_WORK_BROADCAST,
-        [INQ_COLL_REDUCE] = INQ_WORK_REDUCE,
-        [INQ_COLL_GATHER] = INQ_WORK_NOTHING,
-        [INQ_COLL_SCATTER] = INQ_WORK_NOTHING,
-        [INQ_COLL_BARRIER] = INQ_WORK_NOTHING,
-        [INQ_COLL_SEND] = INQ_WORK_SEND,
-        [INQ_COLL_RECV] = INQ_WORK_RECV,
-        [INQ_COLL_SENDRECV] = INQ_WORK_ALL_TO_ALL,
-        [INQ_COLL_COALESCED] = INQ_WORK_COUNT};
+    static const uint8_t works[INQ_COLL_KIND_COUNT] = {[INQ_COLL_UNKNOWN] = INQ_WORK_COUNT,
+                                                       [INQ_COLL_ALLREDUCE] = INQ_WORK_ALL_REDUCE,
+                                                       [INQ_COLL_ALLGATHER] = INQ_WORK_ALL_GATHER,
+                                                       [INQ_COLL_REDUCE_SCATTER] =
+                                                           INQ_WORK_REDUCE_SCATTER,
+                                                       [INQ_COLL_ALLTOALL] = INQ_WORK_ALL_TO_ALL,
+                                                       [INQ_COLL_ALLTOALLV] = INQ_WORK_ALL_TO_ALL,
+                                                       [INQ_COLL_BROADCAST] = INQ_WORK_BROADCAST,
+                                                       [INQ_COLL_REDUCE] = INQ_WORK_REDUCE,
+                                                       [INQ_COLL_GATHER] = INQ_WORK_NOTHING,
+                                                       [INQ_COLL_SCATTER] = INQ_WORK_NOTHING,
+                                                       [INQ_COLL_BARRIER] = INQ_WORK_NOTHING,
+                                                       [INQ_COLL_SEND] = INQ_WORK_SEND,
+                                                       [INQ_COLL_RECV] = INQ_WORK_RECV,
+                                                       [INQ_COLL_SENDRECV] = INQ_WORK_ALL_TO_ALL,
+                                                       [INQ_COLL_COALESCED] = INQ_WORK_COUNT};
     bool typed = op->op.type != INQ_OP_NONE;
     return typed || op->group == INQ_NONE || op->coll >= INQ_COLL_KIND_COUNT ? INQ_WORK_COUNT
                                                                              : works[op->coll];
@@ -864,6 +864,33 @@ static bool take_numbers(const struct fix_step *job, int32_t *numbers)
         numbers[r] = job->ranks[r].number;
     }
     return job->n_ranks > 0;
+}
+
+/* The job's op of an op of the graph, which is `one` or several of it in a row. */
+static const struct fix_op *op_behind(const struct fix_step *job, const struct inq_graph *one,
+                                      const struct inq_graph *graph, uint32_t i)
+{
+    uint32_t in_step = (uint32_t)(graph->id_of[i] % one->n_ops);
+    return &job->ops[one == graph ? in_step : one->id_of[in_step]];
+}
+
+/* What the op is to do. Alone it has nobody to exchange with, and a send needs its receive. */
+static uint8_t planned_work(const struct fix_step *job, const struct inq_graph *one,
+                            const struct inq_graph *graph, uint32_t i)
+{
+    const struct fix_op *op = op_behind(job, one, graph, i);
+    uint32_t n = 1;
+    uint32_t first = inq_graph_group_of(graph, i, &n);
+    uint8_t work = recorded_work(op);
+    if (n < 2) {
+        return op->copy != 0 ? op->copy : INQ_WORK_COUNT;
+    }
+    if (work == INQ_WORK_SEND || work == INQ_WORK_RECV) {
+        uint8_t other = recorded_work(op_behind(job, one, graph, first + (i == first)));
+        bool pair = n == 2 && other == (work == INQ_WORK_SEND ? INQ_WORK_RECV : INQ_WORK_SEND);
+        return pair ? work : INQ_WORK_COUNT;
+    }
+    return work;
 }
 
 /* The plan of a graph of the job's ops, or of several steps in a row of the graph of one. */
@@ -882,17 +909,12 @@ static int plan_of(const struct fix_step *job, const struct inq_graph *one,
                    : inq_fix_no_memory(err);
     options.numbers = code == INQ_OK && take_numbers(job, numbers) ? numbers : NULL;
     for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
-        uint32_t in_step = (uint32_t)(graph->id_of[i] % one->n_ops);
-        const struct fix_op *op = &job->ops[one == graph ? in_step : one->id_of[in_step]];
+        const struct fix_op *op = op_behind(job, one, graph, (uint32_t)i);
         bool comm = op->op.cls == INQ_CLASS_COMM;
         bool same = comm || op->shaped_ns == op->dur_ns;
-        work[i] = recorded_work(op);
+        work[i] = planned_work(job, one, graph, (uint32_t)i);
         bytes[i] = same ? op->bytes : -1;
         product[i] = same ? op->product : (struct inq_product){0};
-        /* alone it has nobody to exchange with */
-        uint32_t n = 1;
-        (void)inq_graph_group_of(graph, (uint32_t)i, &n);
-        work[i] = n < 2 ? INQ_WORK_COUNT : work[i];
     }
     if (code == INQ_OK) {
         code = inq_plan_make(graph, &options, plan, err);

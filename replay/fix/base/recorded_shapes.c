@@ -237,15 +237,20 @@ static int64_t sum_inputs(const struct shapes *shapes, const char *types, int64_
     return sum;
 }
 
-/* Within a GPU or between two: what is copied is as large as what it is copied to. Copies from and
- * to the host go over another link, and keep their recorded time. */
-static void take_copy(const struct shapes *shapes, const char *types, const char *kernel,
-                      struct fix_op *to)
+/* Within a GPU or between two, what is copied is as large as what it is copied to. */
+static void take_copy(const struct inq_trace *trace, const struct inq_launch *launch,
+                      const char *kernel, struct fix_op *to)
 {
     bool device = strstr(kernel, "DtoD") != NULL || strstr(kernel, "PtoP") != NULL;
-    int64_t largest = 0;
-    (void)sum_inputs(shapes, types, &largest);
-    to->bytes = device && largest > 0 ? largest : -1;
+    struct shapes shapes;
+    int64_t bytes = launch->bytes;
+    if (bytes == 0 && device && read_shapes(inq_trace_str(trace, launch->dims), &shapes)) {
+        (void)sum_inputs(&shapes, inq_trace_str(trace, launch->types), &bytes);
+    }
+    to->copy = strstr(kernel, "HtoD") != NULL   ? INQ_WORK_COPY_HTOD
+               : strstr(kernel, "DtoH") != NULL ? INQ_WORK_COPY_DTOH
+                                                : 0;
+    to->bytes = bytes > 0 ? bytes : -1;
     to->shaped_ns = to->dur_ns;
 }
 
@@ -266,11 +271,11 @@ void inq_fix_take_shapes(const struct inq_trace *trace, const struct inq_launch 
     struct shapes shapes;
     const char *name = inq_trace_str(trace, launch->op);
     const char *types = inq_trace_str(trace, launch->types);
-    if (launch->op == 0 || !read_shapes(inq_trace_str(trace, launch->dims), &shapes)) {
+    if (op->op.cls == INQ_CLASS_COPY) {
+        take_copy(trace, launch, kernel, op);
         return;
     }
-    if (op->op.cls == INQ_CLASS_COPY) {
-        take_copy(&shapes, types, kernel, op);
+    if (launch->op == 0 || !read_shapes(inq_trace_str(trace, launch->dims), &shapes)) {
         return;
     }
     if (strstr(kernel, "elementwise_kernel") != NULL) {

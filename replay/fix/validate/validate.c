@@ -536,7 +536,8 @@ static void describe_base(const struct validate *v, const struct inq_plan *plan,
 
 /* ---- what is measured first ------------------------------------------------------------------ */
 
-/* "collective latency 198 us (95 %: 190 to 205), assumed 20 us; ..." */
+/* "collective latency 198 us (95 %: 190 to 205), assumed 20 us; ...", as many as there is room for.
+ */
 static void say_measured(const struct inq_fix *fix, char *text, size_t size)
 {
     size_t len = 0;
@@ -546,7 +547,9 @@ static void say_measured(const struct inq_fix *fix, char *text, size_t size)
         int n = snprintf(text + len, size - len,
                          "%s%s %.3g%s%s (95 %%: %.3g to %.3g), assumed %.3g", i > 0 ? "; " : "",
                          a->name, a->measured, space, a->unit, a->ci95[0], a->ci95[1], a->assumed);
-        len += n > 0 ? (size_t)n : 0;
+        bool fits = n > 0 && (size_t)n < size - len;
+        text[fits ? len + (size_t)n : len] = '\0';
+        len = fits ? len + (size_t)n : size;
     }
 }
 
@@ -592,7 +595,7 @@ static int execute(struct validate *v, struct inq_fix *fix, struct inq_err *err)
     struct part base = {0};
     struct fixed fixed = {0};
     struct inq_err own = {0};
-    char measured[320] = "";
+    char measured[480] = "";
     int code = make_part(v, NULL, NULL, &base, &own);
     if (code == INQ_OK) {
         code = make_fixed(v, fix, &fixed, &own);

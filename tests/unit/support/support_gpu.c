@@ -220,6 +220,12 @@ static void run_probe(const struct fake_gpu *f, const struct fake_stream *s,
     }
 }
 
+static void count_product(struct fake_gpu *f, const struct fake_stream *s, size_t n)
+{
+    f->n_products += n;
+    f->part_products[s->spot.part % 32] += n;
+}
+
 /* Does what the kernel does; returns when it ends. */
 static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int64_t now)
 {
@@ -250,7 +256,8 @@ static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int6
         return now + 1000;
     case INQ_KERNEL_GEMM:
         gemm = (const void *)c->args;
-        f->n_products += gemm->rounds > 0;
+        count_product(f, c->stream, gemm->rounds > 0);
+        f->product_blocks = gemm->rounds > 0 ? c->blocks : f->product_blocks;
         return now + (int64_t)gemm->rounds * 100;
     case INQ_KERNEL_STREAM:
         stream = (const void *)c->args;
@@ -285,7 +292,7 @@ static void run_command(struct fake_gpu *f, const struct fake_command *c)
     case FAKE_GEMM:
         work = (int64_t)(c->bytes >> 24); /* of 256 cubed */
         s->time += f->gemm_ns * work;
-        f->n_products++;
+        count_product(f, s, 1);
         break;
     case FAKE_RECORD:
         c->event->time = s->time;
@@ -636,6 +643,9 @@ static int fake_capture_end(void *self, void *stream, void **graph, struct inq_e
     f->capturing = false;
     f->graph = NULL;
     *graph = g;
+    if (code == INQ_OK && f->no_graphs) {
+        code = inq_err_set(err, INQ_DEVICE, "the fake makes none");
+    }
     if (code != INQ_OK) {
         fake_graph_free(f, g);
         *graph = NULL;
@@ -671,8 +681,10 @@ static int fake_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_by
 static int fake_gemm(void *self, struct inq_gpu_spot spot, void *stream,
                      const struct inq_product *product, struct inq_err *err)
 {
+    struct fake_gpu *f = self;
     (void)spot;
     int code = counted(self, "product", err);
+    f->largest = product->m > f->largest ? product->m : f->largest;
     size_t volume = (size_t)product->m * (size_t)product->n * (size_t)product->k;
     const struct fake_command c = {
         .kind = FAKE_GEMM, .stream = stream, .bytes = volume * (size_t)product->batch};

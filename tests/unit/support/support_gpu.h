@@ -21,6 +21,7 @@ struct fake_gpu {
     int64_t offset_ns; /* between the timers of two GPUs */
     int64_t drift_ppm; /* by which a GPU's timer is faster than that of the one before */
     bool corrupt;      /* reductions come out wrong */
+    bool no_graphs;    /* captures end in an error */
     bool hangs;        /* graphs never end ... */
     bool stops;        /* ... unless aborted */
     long fail_at;      /* the call with this number fails; 0: none */
@@ -29,10 +30,13 @@ struct fake_gpu {
     long live; /* allocations, streams, events, graphs that were not released */
     long opened;
     size_t n_launches, n_graph_launches, n_copies, n_products, n_streams;
-    int64_t now;       /* the host's clock */
-    int64_t free_from; /* when all that was put is done */
-    uint32_t *flags;   /* the first host memory that was asked for */
-    size_t queued;     /* commands put while the gate was closed */
+    int32_t largest;          /* rows of the largest product by the library */
+    size_t part_products[32]; /* that were made on each partition */
+    unsigned product_blocks;  /* of the last launch of the own kernel for products */
+    int64_t now;              /* the host's clock */
+    int64_t free_from;        /* when all that was put is done */
+    uint32_t *flags;          /* the first host memory that was asked for */
+    size_t queued;            /* commands put while the gate was closed */
     size_t most_queued;
     bool capturing;
     unsigned n_captures;

@@ -152,11 +152,51 @@ static void launches__operators_where_asked_for(void **state)
     }
 }
 
+/* Bytes of copies come with the operators, the same in all ways; of others they are not read. */
+static void launches__bytes_of_copies_where_operators_are(void **state)
+{
+    (void)state;
+#define EVENT(cat, name, args)                                                                     \
+    "{\"ph\": \"X\", \"cat\": \"" cat "\", \"name\": \"" name                                      \
+    "\", \"pid\": 0, \"tid\": 7, \"ts\": 10, \"dur\": 1, \"args\": {\"stream\": 7" args "}}"
+    /* clang-format off */
+    char text[] = DOCUMENT(
+        EVENT("gpu_memcpy", "Memcpy HtoD", ", \"External id\": 5, \"bytes\": 6000000000, \"x\": 0.5") ","
+        EVENT("gpu_memcpy", "Memcpy HtoD", ", \"bytes\": 6000000000, \"x\": 0.5") ","
+        EVENT("gpu_memcpy", "Memcpy DtoH", ", \"bytes\": 16") ","
+        EVENT("gpu_memcpy", "Memcpy DtoH", ", \"bytes\": 16") ","
+        EVENT("gpu_memcpy", "Memcpy DtoH", ", \"bytes\": \"many\"") ","
+        EVENT("gpu_memcpy", "Memcpy DtoD", "") ","
+        EVENT("kernel", "k", ", \"bytes\": 16") ","
+        EVENT("gpu_memset", "Memset", ", \"bytes\": 16") ","
+        OPERATOR("aten::copy_", "\"External id\": 5" MM));
+    /* clang-format on */
+    struct test_text document = {text, sizeof text - 1};
+    struct inq_shard plain;
+    test_read_ok(document, (struct test_way){.level = -1}, &plain);
+    assert_null(plain.ranks[0].events.launch); /* rows are no larger for it */
+    inq_shard_release(&plain);
+    for (int level = -1; level <= (int)inq_shape_level(); level++) {
+        struct inq_shard shard;
+        test_read_ok(document, (struct test_way){.level = level, .operators = true}, &shard);
+        static const int64_t bytes[] = {6000000000, 6000000000, 16, 16, 0, 0, 0, 0};
+        const uint32_t *launch = shard.ranks[0].events.launch;
+        assert_int_equal(shard.ranks[0].events.n, sizeof bytes / sizeof *bytes);
+        for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+            assert_int_equal(shard.launches.rows[launch[i]].bytes, bytes[i]);
+        }
+        assert_string_equal(test_str(&shard, shard.launches.rows[launch[0]].op), "aten::copy_");
+        assert_int_equal(launch[3], launch[2]);
+        inq_shard_release(&shard);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches__grids_and_blocks),
         cmocka_unit_test(launches__operators_where_asked_for),
+        cmocka_unit_test(launches__bytes_of_copies_where_operators_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,16 @@ static void engine__falls_back_to_streams_and_says_so(void **state)
     fake.most_parts = 4;
     assert_int_equal(inq_gpu_run(&fake.calls, job.plan, NULL, &x, NULL), INQ_OK);
     assert_non_null(strstr(x.note, "8 ranks share 132 SMs without partitions (at most 4)"));
+    assert_true(fake.n_graph_launches > 0);
+    inq_execution_release(&x);
+    fake_gpu_release(&fake);
+    fake_gpu_init(&fake);
+    fake.no_graphs = true;
+    assert_int_equal(inq_gpu_run(&fake.calls, job.plan, NULL, &x, NULL), INQ_OK);
+    assert_non_null(strstr(x.note, "streams, no graph: the fake makes none"));
+    assert_int_equal(fake.n_graph_launches, 0);
+    assert_kept(&job, &x, 0);
+    assert_nothing_left(&fake);
     inq_execution_release(&x);
     fake_gpu_release(&fake);
     release_job(&job);
@@ -326,6 +336,130 @@ static void engine__calibrates_products_to_durations(void **state)
         fake_gpu_release(&fake);
         release_job(&job);
     }
+}
+
+/* Ranks of one op each, of the given class and work. */
+static struct job ranks_job(size_t n, const int64_t *dur_ns, const uint8_t *classes,
+                            const uint8_t *works, const int64_t *sizes)
+{
+    struct job job = {.graph = NULL};
+    struct inq_graph_builder *b = inq_graph_builder_new();
+    for (size_t r = 0; r < n; r++) {
+        struct inq_graph_op op = inq_graph_op_init();
+        op.rank = (int32_t)r;
+        op.lane = 0;
+        op.cls = classes[r];
+        assert_int_equal(inq_graph_add_op(b, &op, dur_ns[r], 0, NULL, NULL), INQ_OK);
+    }
+    assert_int_equal(inq_graph_finish(b, &job.graph, NULL, NULL), INQ_OK);
+    inq_graph_builder_free(b);
+    const struct inq_plan_options o = {.work = works, .bytes = sizes};
+    assert_int_equal(inq_plan_make(job.graph, &o, &job.plan, NULL), INQ_OK);
+    return job;
+}
+
+/* Products of 8192 and 16384 are made where an op lasts as long as the fastest GPU needs for one,
+ * so that a long op is a few of them and not hundreds of small ones. */
+static void engine__calibrates_the_largest_products(void **state)
+{
+    (void)state;
+    /* 1,000 TFLOP/s: 2 x 8192^3 operations take 1,099,511.6 ns, 2 x 16384^3 take 8,796,093.0 ns */
+    static const struct {
+        int64_t op_ns;
+        int32_t largest;
+        size_t most; /* products of one execution of the op: a few of each size */
+    } rows[] = {{1099511, 4096, 30},
+                {1099512, 8192, 30},
+                {8796093, 8192, 30},
+                {8796094, 16384, 30},
+                {INT64_C(200) * 1000 * US, 16384, 60}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const uint8_t cls = INQ_CLASS_COMPUTE;
+        const uint8_t work = INQ_WORK_COMPUTE;
+        struct job job = ranks_job(1, &rows[i].op_ns, &cls, &work, NULL);
+        const struct inq_replay_options once = {
+            .work = INQ_WORK_RECORDED, .warmup = -1, .repeats = 1, .no_graph = true};
+        struct inq_replay_options twice = once;
+        struct fake_gpu fakes[2];
+        twice.repeats = 2;
+        for (int k = 0; k < 2; k++) {
+            struct inq_execution x;
+            fake_gpu_init(&fakes[k]);
+            fakes[k].gemm_ns = 33; /* the same rate */
+            assert_int_equal(
+                inq_gpu_run(&fakes[k].calls, job.plan, k == 0 ? &once : &twice, &x, NULL), INQ_OK);
+            assert_true(llabs(x.median_ns - rows[i].op_ns) < rows[i].op_ns / 50 + 10 * US);
+            assert_int_equal(fakes[k].largest, rows[i].largest);
+            inq_execution_release(&x);
+        }
+        assert_true(fakes[1].n_products - fakes[0].n_products <= rows[i].most);
+        fake_gpu_release(&fakes[0]);
+        fake_gpu_release(&fakes[1]);
+        release_job(&job);
+    }
+}
+
+/* In the execution all partitions are busy: so they are while products are timed, each with as many
+ * blocks as its partition has SMs. */
+static void engine__calibrates_under_load(void **state)
+{
+    (void)state;
+    static const int64_t dur_ns[] = {500 * US, 10 * US, 10 * US};
+    static const uint8_t classes[] = {INQ_CLASS_COMPUTE, INQ_CLASS_OTHER, INQ_CLASS_OTHER};
+    static const uint8_t works[] = {INQ_WORK_COMPUTE, INQ_WORK_NOTHING, INQ_WORK_NOTHING};
+    struct job job = ranks_job(3, dur_ns, classes, works, NULL);
+    for (int library = 0; library < 2; library++) {
+        const struct inq_replay_options o = {.work = INQ_WORK_RECORDED};
+        struct fake_gpu fake;
+        struct inq_execution x;
+        fake_gpu_init(&fake);
+        fake.gemm_ns = library != 0 ? fake.gemm_ns : 0;
+        assert_int_equal(inq_gpu_run(&fake.calls, job.plan, &o, &x, NULL), INQ_OK);
+        /* at least two sizes, four times eight products each, though they have none to execute;
+         * loading each size takes one of it */
+        assert_true(fake.part_products[1] >= 64 && fake.part_products[2] >= 64);
+        assert_int_equal(fake.product_blocks, library != 0 ? 0 : fake.sms / 3);
+        inq_execution_release(&x);
+        fake_gpu_release(&fake);
+    }
+    release_job(&job);
+}
+
+/* Copies from and to the host's memory bring the pattern there and back, and take what they take
+ * where their bytes are known. */
+static void engine__copies_from_and_to_the_host(void **state)
+{
+    (void)state;
+    static const int64_t dur_ns[] = {50 * US, 60 * US, 70 * US, 80 * US};
+    static const uint8_t classes[] = {INQ_CLASS_COPY, INQ_CLASS_COPY, INQ_CLASS_COPY,
+                                      INQ_CLASS_COPY};
+    static const uint8_t works[] = {INQ_WORK_COPY_HTOD, INQ_WORK_COPY_DTOH, INQ_WORK_COPY,
+                                    INQ_WORK_COPY_HTOD};
+    static const int64_t sizes[] = {1000000, 2000000, 3000000, -1};
+    struct job job = ranks_job(4, dur_ns, classes, works, sizes);
+    for (size_t n_gpus = 1; n_gpus <= 4; n_gpus += 3) {
+        for (int graph = 0; graph < 2; graph++) {
+            const struct inq_replay_options o = {.work = INQ_WORK_RECORDED, .no_graph = graph == 0};
+            struct fake_gpu fake;
+            struct inq_execution x;
+            fake_gpu_init(&fake);
+            fake.n_gpus = n_gpus;
+            assert_int_equal(inq_gpu_run(&fake.calls, job.plan, &o, &x, NULL), INQ_OK);
+            assert_true(x.verified);
+            for (uint32_t i = 0; i < 4; i++) {
+                uint32_t r = (uint32_t)job.graph->op[i].rank;
+                bool own = n_gpus == 4 && sizes[r] > 0;
+                int64_t took = x.end_ns[i] - x.start_ns[i];
+                /* 1 GB/us; a rank that shares a GPU keeps the recorded time */
+                assert_int_equal(x.timing[i], own ? INQ_TIMING_MEASURED : INQ_TIMING_GIVEN);
+                assert_true(own ? took < 20 * US : took >= dur_ns[r]);
+            }
+            assert_nothing_left(&fake);
+            inq_execution_release(&x);
+            fake_gpu_release(&fake);
+        }
+    }
+    release_job(&job);
 }
 
 /* On GPUs of their own ranks do what was recorded: products of its sizes, its traffic, transfers
@@ -588,6 +722,9 @@ int main(void)
         cmocka_unit_test(engine__aligns_the_timers_of_several_gpus),
         cmocka_unit_test(engine__verifies_collectives_of_all_kinds_and_sizes),
         cmocka_unit_test(engine__calibrates_products_to_durations),
+        cmocka_unit_test(engine__calibrates_the_largest_products),
+        cmocka_unit_test(engine__calibrates_under_load),
+        cmocka_unit_test(engine__copies_from_and_to_the_host),
         cmocka_unit_test(engine__does_what_was_recorded_on_gpus_of_their_own),
         cmocka_unit_test(engine__copies_what_is_sent),
         cmocka_unit_test(engine__executes_two_plans_in_turns),

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -199,6 +200,24 @@ static void validation__measures_micro_batches_by_length(void **state)
     done(&s);
 }
 
+/* Of many assumptions whole ones are named, up to the room that there is. */
+static void validation__names_assumptions_whole(void **state)
+{
+    (void)state;
+    device = (struct device){.latency_ns = 20000, .bytes_per_ns = 30.0, .weight = 0.5};
+    struct studied s = validated(SAMPLES "/pipeline_pp4_long_last",
+                                 "rebalance-stages+microbatches:16+schedule:zb-h1");
+    const struct inq_fix *fix = &s.fixes->fixes[0];
+    const char *why = fix->executed.cost.why;
+    assert_true(fix->n_assumptions >= 4);
+    const char *last = strrchr(why, ';');
+    assert_non_null(last);
+    const char *assumed = strstr(last, ", assumed ");
+    assert_non_null(assumed);
+    assert_true(strtod(assumed + strlen(", assumed "), NULL) > 0.0);
+    done(&s);
+}
+
 static void validation__says_what_no_device_shows(void **state)
 {
     (void)state;
@@ -218,6 +237,7 @@ int main(void)
         cmocka_unit_test(measure__leaves_open_what_the_device_cannot_do),
         cmocka_unit_test(validation__refutes_a_wrong_assumption),
         cmocka_unit_test(validation__measures_micro_batches_by_length),
+        cmocka_unit_test(validation__names_assumptions_whole),
         cmocka_unit_test(validation__says_what_no_device_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -752,6 +752,24 @@ static void readmit(const struct judging *j)
     }
 }
 
+/* What ends a C++ program is printed twice: with its writer's label by who noticed it, and without
+ * one by the runtime ("what():"). Where only the order of lines set the first aside, both stand. */
+static void take_labelled(struct inq_log_case *c)
+{
+    const char *words = strstr(c->cause->event->text, "what():");
+    words = words != NULL && c->cause->rank < 0 ? words + strlen("what():") : "";
+    words += strspn(words, " ");
+    for (size_t i = 0; i < c->n_marks && *words != '\0'; i++) {
+        struct inq_attributed_line *mark = &c->marks[i];
+        if (mark->survived && mark->by_order && mark->rank >= 0 &&
+            mark->means.cls == c->cause->means.cls && strstr(mark->event->text, words) != NULL) {
+            mark->survived = false;
+            c->cause = mark;
+            return;
+        }
+    }
+}
+
 static void judge(const struct judging *j)
 {
     struct inq_log_case *c = j->c;
@@ -783,6 +801,7 @@ static void judge(const struct judging *j)
         readmit(j);
     }
     if (c->cause != NULL) {
+        take_labelled(c);
         c->n_earlier = count_restarts(j, c->cause);
         find_roots(c);
         find_confirmation(c);

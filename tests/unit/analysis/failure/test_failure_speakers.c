@@ -155,6 +155,41 @@ static void speakers__counted_nans(void **state)
     test_log_close(&log);
 }
 
+/* Lines of ranks in any order: what stands behind another rank's traceback is not its source, and
+ * an exception that the runtime prints without a label has the one with which it was noticed. */
+static void speakers__lines_of_others_between(void **state)
+{
+    (void)state;
+#define THROWN                                                                                     \
+    "Process group watchdog thread terminated with exception: CUDA error: an illegal "             \
+    "memory access was encountered\n"
+#define LATER(n) "2026-03-14 10:0" n ":00 INFO step " n " loss 3.5\n"
+    static const struct test_log_row rows[] = {
+        {"collective_mismatch", "1", "different sizes (196 and 68 bytes)",
+         "[default1]:terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
+         "[default0]:Traceback (most recent call last):\n"
+         "[default0]:  File \"/srv/fit.py\", line 227, in <module>\n"
+         "[default1]:  what():  [enforce fail at ./gloo/transport/tcp/pair.cc:510] "
+         "op.preamble.length <= op.nbytes. 196 vs 68\n"
+         "[default0]:    main()\n"
+         "[default0]:RuntimeError: [./gloo/transport/tcp/pair.cc:589] Read error "
+         "[127.0.0.1]:41655: Connection reset by peer\n"},
+        /* the text of a program may hold any words */
+        {"application_error", "0", "KeyError: 'a'",
+         "[default0]:Traceback (most recent call last):\n"
+         "[default0]:  File \"/srv/fit.py\", line 227, in <module>\n"
+         "[default1]:2026-03-14 10:00:00 step 1 loss 4.0\n"
+         "[default0]:    raise SystemError(\"CUDA error: an illegal memory access\")\n"
+         "[default0]:KeyError: 'a'\n"},
+        {"cuda_error", "7", "Rank 7 made an illegal memory access",
+         STEPS "[rank7]:[E ProcessGroupNCCL.cpp:2057] [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN
+               "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+               "  what():  [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN LATER("3") LATER("4")
+                   LATER("5") LATER("6") LATER("7") LATER("8") LATER("9")},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +200,7 @@ int main(void)
         cmocka_unit_test(speakers__the_one_that_ended),
         cmocka_unit_test(speakers__machines),
         cmocka_unit_test(speakers__counted_nans),
+        cmocka_unit_test(speakers__lines_of_others_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

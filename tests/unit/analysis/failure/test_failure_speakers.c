@@ -131,6 +131,18 @@ static void speakers__machines(void **state)
         {"host", "", "n14",
          "slurmstepd-n14: error: Detected 1 oom_kill event in StepId=55.0. Some of the step tasks "
          "have been OOM Killed.\n"},
+        {"host", "", "(llm-5) because its node ran out of memory",
+         STEPS "3m   Warning   Evicted   pod/llm-5   The node was low on resource: memory. "
+               "Threshold quantity: 100Mi, available: 41212Ki.\n"},
+        {"host", "", "local disk",
+         STEPS "3m   Warning   Evicted   pod/llm-5   The node was low on resource: "
+               "ephemeral-storage. Threshold quantity: 100Mi.\n"},
+        {"unknown", "", "nvshmem setup connections failed",
+         "/opt/nvshmem/src/host/init/init.cu:1007: non-zero status: 7 nvshmem setup connections "
+         "failed\n"},
+        {"gpu_hardware", "", "NVSwitch failed",
+         STEPS "[Mar 14 2026 10:05:00] [ERROR] [tid 2210] failed to train NVLink between GPU 3 and "
+               "NVSwitch 1, link 12\n"},
         {"numerical_divergence", "", "loss 390.6",
          STEPS "2026-03-14 10:12:00 ERROR guard: loss 390.6 is 170x its median, aborting run\n"},
     };

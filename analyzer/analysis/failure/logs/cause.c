@@ -54,13 +54,14 @@ static bool one_writer(const struct inq_attributed_line *a, const struct inq_att
            x->task == y->task && (x->pid == y->pid || a->rank >= 0);
 }
 
-/* Lines of two writers in one file, of which the later tells an earlier time: it was flushed late.
- * Further apart than this, they may be of two time zones. */
+/* Lines of two writers in one file, of which the later tells an earlier time: it was flushed late,
+ * or its file was put behind the other's; those without a label may be of any writer. Further apart
+ * than this, they may be of two time zones. */
 static bool is_denied(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     int64_t apart_ns = timed(a) && timed(b) ? a->time_ns - b->time_ns : 0;
-    return a->event->writer != b->event->writer &&
-           apart_ns > a->event->coarse_ns + b->event->coarse_ns && apart_ns < QUARTER;
+    bool may_be_two = a->event->writer != b->event->writer || a->event->writer == 0;
+    return may_be_two && apart_ns > a->event->coarse_ns + b->event->coarse_ns && apart_ns < QUARTER;
 }
 
 /* Whether b is behind a, as far as that can be known. */

@@ -10,10 +10,11 @@
 
 #include <cmocka.h>
 
-#define RED   "\x1b[31m"
-#define PLAIN "\x1b[0m"
-#define STAMP "\"time\": \"2026-03-14T10:00:0"
-#define STEPS "2026-03-14 10:00:00 step 1 loss 4.0\n2026-03-14 10:00:04 step 2 loss 3.9\n"
+#define RED              "\x1b[31m"
+#define PLAIN            "\x1b[0m"
+#define STAMP            "\"time\": \"2026-03-14T10:00:0"
+#define STEPS            "2026-03-14 10:00:00 step 1 loss 4.0\n2026-03-14 10:00:04 step 2 loss 3.9\n"
+#define LATER(minute, n) "2026-03-14 10:0" #minute ":30 INFO step " #n " loss 3.5\n"
 
 /* Colors around an object and in it, a rank beside the text, the text in an object of its own. */
 static void speakers__records_in_color(void **state)
@@ -143,6 +144,11 @@ static void speakers__machines(void **state)
         {"gpu_hardware", "", "NVSwitch failed",
          STEPS "[Mar 14 2026 10:05:00] [ERROR] [tid 2210] failed to train NVLink between GPU 3 and "
                "NVSwitch 1, link 12\n"},
+        /* put in front of output that its times say is older */
+        {"gpu_hardware", "", "NVSwitch failed",
+         "[Mar 14 2026 10:05:00] [ERROR] [tid 2210] failed to train NVLink between GPU 3 and "
+         "NVSwitch 1, link 12\n" STEPS LATER(0, 3) LATER(1, 4) LATER(1, 5) LATER(2, 6) LATER(2, 7)
+             LATER(3, 8) LATER(3, 9)},
         {"numerical_divergence", "", "loss 390.6",
          STEPS "2026-03-14 10:12:00 ERROR guard: loss 390.6 is 170x its median, aborting run\n"},
     };
@@ -175,7 +181,6 @@ static void speakers__lines_of_others_between(void **state)
 #define THROWN                                                                                     \
     "Process group watchdog thread terminated with exception: CUDA error: an illegal "             \
     "memory access was encountered\n"
-#define LATER(n) "2026-03-14 10:0" n ":00 INFO step " n " loss 3.5\n"
     static const struct test_log_row rows[] = {
         {"collective_mismatch", "1", "different sizes (196 and 68 bytes)",
          "[default1]:terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
@@ -196,8 +201,8 @@ static void speakers__lines_of_others_between(void **state)
         {"cuda_error", "7", "Rank 7 made an illegal memory access",
          STEPS "[rank7]:[E ProcessGroupNCCL.cpp:2057] [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN
                "terminate called after throwing an instance of 'c10::DistBackendError'\n"
-               "  what():  [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN LATER("3") LATER("4")
-                   LATER("5") LATER("6") LATER("7") LATER("8") LATER("9")},
+               "  what():  [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN LATER(3, 3) LATER(4, 4)
+                   LATER(5, 5) LATER(6, 6) LATER(7, 7) LATER(8, 8) LATER(9, 9)},
     };
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }

@@ -362,8 +362,8 @@ static bool is_flushed_late(const struct trained *t, const struct inq_attributed
 /* The end of a process that a line names. */
 static bool is_named_end(const struct inq_attributed_line *mark)
 {
-    return inq_log_is_end(mark->event->kind) &&
-           (mark->rank >= 0 || mark->event->n_ranks > 0 || mark->event->local_rank >= 0);
+    bool end = inq_log_is_end(mark->event->kind) || mark->event->kind == INQ_LOG_SLURM_OOM;
+    return end && (mark->rank >= 0 || mark->event->n_ranks > 0 || mark->event->local_rank >= 0);
 }
 
 /* The launcher started the workers again, behind this line. */

@@ -127,6 +127,10 @@ static void speakers__machines(void **state)
         {"host", "", "Too many open files",
          "g7:77:701 [7] misc/socket.cc:588 NCCL WARN socketCreate: Socket creation failed : Too "
          "many open files\n"},
+        /* rows that were flushed after the launcher's word of a task do not belie it */
+        {"host", "11", "Rank 11 on n14 was killed",
+         "srun: error: n14: task 11: Out Of Memory\n" STEPS LATER(1, 3) LATER(1, 4) LATER(2, 5)
+             LATER(2, 6) LATER(3, 7) LATER(3, 8) LATER(4, 9)},
         {"application_error", "", "Process 5122 on c7 met a segmentation fault",
          "[c7:5122:0:5130] Caught signal 11 (Segmentation fault: address not mapped)\n"},
         {"host", "", "n14",

@@ -530,15 +530,25 @@ static bool may_fit(const struct inq_log_pattern *pattern, const char *lo, const
     }
 }
 
-/* Code that a traceback shows under the place where it stands: it may hold any words. */
+/* Code that a traceback shows under the place where it stands: it may hold any words. The place is
+ * in the line before of the same writer; others may write between. */
 static bool is_source(const struct inq_log_line *line)
 {
+    enum { BETWEEN = 64 };
     uint32_t writer;
     const char *body = inq_log_body(line->outer, line->end, &writer);
-    const char *before = *body == ' ' ? inq_log_line_before(line, line->outer) : NULL;
-    const char *place = before != NULL ? inq_log_body(before, line->outer, &writer) : NULL;
-    return place != NULL && inq_log_match(place, line->outer, "File \"") != NULL &&
-           inq_log_seek(place, line->outer, "\", line ") != NULL;
+    const char *end = line->outer;
+    for (int i = 0; i < BETWEEN && *body == ' '; i++) {
+        uint32_t other;
+        const char *before = inq_log_line_before(line, end);
+        const char *place = before != NULL ? inq_log_body(before, end, &other) : NULL;
+        if (place == NULL || other == writer) {
+            return place != NULL && inq_log_match(place, end, "File \"") != NULL &&
+                   inq_log_seek(place, end, "\", line ") != NULL;
+        }
+        end = before;
+    }
+    return false;
 }
 
 /* Looks at the line around the word at `at`; *next gets where to go on. */

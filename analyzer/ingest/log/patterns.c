@@ -530,6 +530,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_OOM, "low on memory", "node running", of_address),
     LAST(EVICTED_DISK, "ephemeral local storage usage exceeds", NULL, of_pod),
     LAST(EVICTED_DISK, "Usage of EmptyDir volume", "exceeds", of_pod),
+    LAST(EVICTED_MEMORY, "Evicted", "low on resource: memory", of_pod),
+    LAST(EVICTED_DISK, "Evicted", "low on resource: ephemeral-storage", of_pod),
     LAST(POD_EVICTED, "Evicted", "eason", of_pod), /* caches evict, too */
     LAST(POD_EVICTED, "Evicted", "kubelet", of_pod),
     LAST(POD_EVICTED, "Evicted", "low on", of_pod),
@@ -806,6 +808,8 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(ERROR_LINE, "Error", NULL, NULL, INQ_LOG_SEVERE), /* "Error: failed to run" */
     SPECIAL(ERROR_LINE, "panic:", NULL, NULL, INQ_LOG_SEVERE),
     LAST(ERROR_LINE, "Execution halted", NULL, NULL),        /* R */
+    LAST(ERROR_LINE, "timeout check failed:", NULL, NULL),   /* DeepEP */
+    LAST(ERROR_LINE, "non-zero status: ", NULL, NULL),       /* NVSHMEM */
     SPECIAL(ERROR_LINE, "EI00", NULL, NULL, INQ_LOG_SEVERE), /* CANN's codes */
     SPECIAL(ERROR_LINE, "EE10", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "EL00", NULL, NULL, INQ_LOG_SEVERE),

@@ -157,7 +157,7 @@ static const char *read_glog(const char *p, const char *end, struct inq_log_even
     return behind;
 }
 
-/* "Feb 14 05:03:41", "Sun Feb 23 16:24:18 2025" */
+/* "Feb 14 05:03:41", "Sun Feb 23 16:24:18 2025", "Feb 23 2025 16:24:18" of NVIDIA's daemons */
 static const char *read_month(const char *p, const char *end, struct inq_log_event *event)
 {
     static const char days[] = "MonTueWedThuFriSatSun";
@@ -177,15 +177,18 @@ static const char *read_month(const char *p, const char *end, struct inq_log_eve
     p += p[4] == ' ' ? 5 : 4;
     const char *behind = digits(p, end, 2, &t.day);
     behind = behind != NULL ? behind : digits(p, end, 1, &t.day);
-    behind = read_clock(one_of(behind, end, " "), end, &t);
+    int64_t year = 0;
+    const char *dated = digits(one_of(behind, end, " "), end, 4, &year);
+    bool in_front = dated != NULL;
+    behind = read_clock(one_of(in_front ? dated : behind, end, " "), end, &t);
     if (behind == NULL) {
         return NULL;
     }
-    int64_t year = 0;
-    const char *dated = behind < end && *behind == ' ' ? digits(behind + 1, end, 4, &year) : NULL;
+    bool follows = !in_front && behind < end && *behind == ' ';
+    dated = follows ? digits(behind + 1, end, 4, &year) : dated;
     bool known = dated != NULL && year >= 1990 && year < 2200;
     t.year = known ? year : t.year;
-    return fill(&t, known, event) ? (known ? dated : behind) : NULL;
+    return fill(&t, known, event) ? (known && !in_front ? dated : behind) : NULL;
 }
 
 /* "[ 1843.308145]" */

@@ -54,13 +54,14 @@ static bool one_writer(const struct inq_attributed_line *a, const struct inq_att
            x->task == y->task && (x->pid == y->pid || a->rank >= 0);
 }
 
-/* Lines of two writers in one file, of which the later tells an earlier time: it was flushed late.
- * Further apart than this, they may be of two time zones. */
+/* Lines of two writers in one file, of which the later tells an earlier time: it was flushed late,
+ * or its file was put behind the other's; those without a label may be of any writer. Further apart
+ * than this, they may be of two time zones. */
 static bool is_denied(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     int64_t apart_ns = timed(a) && timed(b) ? a->time_ns - b->time_ns : 0;
-    return a->event->writer != b->event->writer &&
-           apart_ns > a->event->coarse_ns + b->event->coarse_ns && apart_ns < QUARTER;
+    bool may_be_two = a->event->writer != b->event->writer || a->event->writer == 0;
+    return may_be_two && apart_ns > a->event->coarse_ns + b->event->coarse_ns && apart_ns < QUARTER;
 }
 
 /* Whether b is behind a, as far as that can be known. */
@@ -361,8 +362,8 @@ static bool is_flushed_late(const struct trained *t, const struct inq_attributed
 /* The end of a process that a line names. */
 static bool is_named_end(const struct inq_attributed_line *mark)
 {
-    return inq_log_is_end(mark->event->kind) &&
-           (mark->rank >= 0 || mark->event->n_ranks > 0 || mark->event->local_rank >= 0);
+    bool end = inq_log_is_end(mark->event->kind) || mark->event->kind == INQ_LOG_SLURM_OOM;
+    return end && (mark->rank >= 0 || mark->event->n_ranks > 0 || mark->event->local_rank >= 0);
 }
 
 /* The launcher started the workers again, behind this line. */
@@ -752,6 +753,24 @@ static void readmit(const struct judging *j)
     }
 }
 
+/* What ends a C++ program is printed twice: with its writer's label by who noticed it, and without
+ * one by the runtime ("what():"). Where only the order of lines set the first aside, both stand. */
+static void take_labelled(struct inq_log_case *c)
+{
+    const char *words = strstr(c->cause->event->text, "what():");
+    words = words != NULL && c->cause->rank < 0 ? words + strlen("what():") : "";
+    words += strspn(words, " ");
+    for (size_t i = 0; i < c->n_marks && *words != '\0'; i++) {
+        struct inq_attributed_line *mark = &c->marks[i];
+        if (mark->survived && mark->by_order && mark->rank >= 0 &&
+            mark->means.cls == c->cause->means.cls && strstr(mark->event->text, words) != NULL) {
+            mark->survived = false;
+            c->cause = mark;
+            return;
+        }
+    }
+}
+
 static void judge(const struct judging *j)
 {
     struct inq_log_case *c = j->c;
@@ -783,6 +802,7 @@ static void judge(const struct judging *j)
         readmit(j);
     }
     if (c->cause != NULL) {
+        take_labelled(c);
         c->n_earlier = count_restarts(j, c->cause);
         find_roots(c);
         find_confirmation(c);

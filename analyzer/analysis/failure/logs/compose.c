@@ -810,9 +810,10 @@ static const char *headline(struct inq_log_case *c, const struct inq_failure *f,
 static const char *advice(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
-    const char *frame = c->cause != NULL ? say_frame(c) : "";
-    if (f->cls == INQ_FAILURE_APPLICATION && frame[0] != '\0') {
-        return inq_arena_printf(c->arena, "Look at %.200s.", frame + 4);
+    if (f->cls == INQ_FAILURE_APPLICATION && c->cause != NULL && *say_frame(c) != '\0') {
+        struct told told = {c, f};
+        return inq_failure_fill(
+            c->arena, inq_failure_situation_rule(INQ_SITUATION_OWN_FRAME)->advice, say_told, &told);
     }
     bool own = rule != NULL && (rule->cls == f->cls || rule->cls == INQ_FAILURE_UNKNOWN);
     if (own && rule->advice != NULL) {

@@ -852,6 +852,12 @@ static const struct inq_failure_rule lines[] = {
      "{Who} {was} started with wrong arguments: {text}",
      "Correct the command line.",
      {NULL}},
+    {SAYS(ERROR_LINE, "NVSwitch"), /* the fabric manager's */
+     AS(CAUSE, GPU_HARDWARE, "nvlink", 55),
+     "NVLink or an NVSwitch failed{on}: {text}",
+     "Read the fabric manager's log and the kernel log (SXid) of the node; drain it when it "
+     "repeats.",
+     {NULL}},
     {KIND(ERROR_LINE), AS(CAUSE, UNKNOWN, "error", 25), NULL, NULL, {NULL}},
     {KIND(NCCL_WARNING), AS(CAUSE, UNKNOWN, "warning", 10), NULL, NULL, {NULL}},
 };

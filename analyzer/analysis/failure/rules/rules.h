@@ -77,6 +77,7 @@ enum inq_failure_situation {
     INQ_SITUATION_DIFFER,
     INQ_SITUATION_DIFFER_SAID, /* by a line that names nobody */
     /* what may be said beside a cause */
+    INQ_SITUATION_OWN_FRAME, /* of an exception */
     INQ_SITUATION_OTHER_CLOCK,
     INQ_SITUATION_OTHER_OP,
     INQ_SITUATION_COUNTERS,

@@ -121,7 +121,7 @@ static const struct inq_failure_rule lines[] = {
      {NULL}},
     {KIND(EVICTED_MEMORY),
      AS(CAUSE, HOST, "memory", 86),
-     "Kubernetes evicted the container because its node ran out of memory",
+     "Kubernetes evicted the container{node} because its node ran out of memory: {text}",
      MEMORY,
      {NULL}},
     {SAYS(EVICTED_DISK, "EmptyDir"),

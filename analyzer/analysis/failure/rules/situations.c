@@ -82,6 +82,7 @@ static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
         {.headline = "{Odd} entered {its} where {rank} entered {theirs}: mismatched collectives."},
     [INQ_SITUATION_DIFFER_SAID] = {.headline = "Ranks did not enter the same collective: {text}."},
     /* ---- what may be said beside a cause ---- */
+    [INQ_SITUATION_OWN_FRAME] = {.advice = "Look{at}."},
     [INQ_SITUATION_OTHER_CLOCK] =
         {.next = {"as printed, that line is {minutes} min after the hang: unless the clock or the "
                   "time zone of its machine differs, it is not its cause"}},

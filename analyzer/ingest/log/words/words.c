@@ -73,12 +73,12 @@ static void add_word(struct group *group, const char *word)
 }
 
 /* The group to which the word adds the least. */
-static uint8_t best_group(const struct weights *weights, const struct group *groups,
-                          const uint64_t *costs, const char *word)
+static uint32_t best_group(const struct weights *weights, const struct group *groups,
+                           const uint64_t *costs, const char *word)
 {
-    uint8_t best = 0;
+    uint32_t best = 0;
     uint64_t least = UINT64_MAX;
-    for (uint8_t g = 0; g < INQ_LOG_GROUPS; g++) {
+    for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
         struct group more = groups[g];
         add_word(&more, word);
         uint64_t added = cost_of(weights, &more) - costs[g];
@@ -95,13 +95,13 @@ static uint8_t best_group(const struct weights *weights, const struct group *gro
 static void place_words(const struct weights *weights, struct group *groups,
                         const char *const *words, uint32_t n)
 {
-    uint8_t of[INQ_LOG_WORDS];
+    uint32_t of[INQ_LOG_WORDS];
     uint64_t costs[INQ_LOG_GROUPS] = {0};
     memset(groups, 0, INQ_LOG_GROUPS * sizeof *groups);
     for (uint32_t i = 0; i < 2 * n; i++) {
         uint32_t w = i % n;
         if (i >= n) { /* out of its group */
-            uint8_t old = of[w];
+            uint32_t old = of[w];
             memset(&groups[old], 0, sizeof groups[old]);
             for (uint32_t k = 0; k < n; k++) {
                 if (k != w && of[k] == old) {

@@ -10,10 +10,11 @@
 
 #include <cmocka.h>
 
-#define RED   "\x1b[31m"
-#define PLAIN "\x1b[0m"
-#define STAMP "\"time\": \"2026-03-14T10:00:0"
-#define STEPS "2026-03-14 10:00:00 step 1 loss 4.0\n2026-03-14 10:00:04 step 2 loss 3.9\n"
+#define RED              "\x1b[31m"
+#define PLAIN            "\x1b[0m"
+#define STAMP            "\"time\": \"2026-03-14T10:00:0"
+#define STEPS            "2026-03-14 10:00:00 step 1 loss 4.0\n2026-03-14 10:00:04 step 2 loss 3.9\n"
+#define LATER(minute, n) "2026-03-14 10:0" #minute ":30 INFO step " #n " loss 3.5\n"
 
 /* Colors around an object and in it, a rank beside the text, the text in an object of its own. */
 static void speakers__records_in_color(void **state)
@@ -126,11 +127,32 @@ static void speakers__machines(void **state)
         {"host", "", "Too many open files",
          "g7:77:701 [7] misc/socket.cc:588 NCCL WARN socketCreate: Socket creation failed : Too "
          "many open files\n"},
+        /* rows that were flushed after the launcher's word of a task do not belie it */
+        {"host", "11", "Rank 11 on n14 was killed",
+         "srun: error: n14: task 11: Out Of Memory\n" STEPS LATER(1, 3) LATER(1, 4) LATER(2, 5)
+             LATER(2, 6) LATER(3, 7) LATER(3, 8) LATER(4, 9)},
         {"application_error", "", "Process 5122 on c7 met a segmentation fault",
          "[c7:5122:0:5130] Caught signal 11 (Segmentation fault: address not mapped)\n"},
         {"host", "", "n14",
          "slurmstepd-n14: error: Detected 1 oom_kill event in StepId=55.0. Some of the step tasks "
          "have been OOM Killed.\n"},
+        {"host", "", "(llm-5) because its node ran out of memory",
+         STEPS "3m   Warning   Evicted   pod/llm-5   The node was low on resource: memory. "
+               "Threshold quantity: 100Mi, available: 41212Ki.\n"},
+        {"host", "", "local disk",
+         STEPS "3m   Warning   Evicted   pod/llm-5   The node was low on resource: "
+               "ephemeral-storage. Threshold quantity: 100Mi.\n"},
+        {"unknown", "", "nvshmem setup connections failed",
+         "/opt/nvshmem/src/host/init/init.cu:1007: non-zero status: 7 nvshmem setup connections "
+         "failed\n"},
+        {"gpu_hardware", "", "NVSwitch failed",
+         STEPS "[Mar 14 2026 10:05:00] [ERROR] [tid 2210] failed to train NVLink between GPU 3 and "
+               "NVSwitch 1, link 12\n"},
+        /* put in front of output that its times say is older */
+        {"gpu_hardware", "", "NVSwitch failed",
+         "[Mar 14 2026 10:05:00] [ERROR] [tid 2210] failed to train NVLink between GPU 3 and "
+         "NVSwitch 1, link 12\n" STEPS LATER(0, 3) LATER(1, 4) LATER(1, 5) LATER(2, 6) LATER(2, 7)
+             LATER(3, 8) LATER(3, 9)},
         {"numerical_divergence", "", "loss 390.6",
          STEPS "2026-03-14 10:12:00 ERROR guard: loss 390.6 is 170x its median, aborting run\n"},
     };
@@ -155,6 +177,40 @@ static void speakers__counted_nans(void **state)
     test_log_close(&log);
 }
 
+/* Lines of ranks in any order: what stands behind another rank's traceback is not its source, and
+ * an exception that the runtime prints without a label has the one with which it was noticed. */
+static void speakers__lines_of_others_between(void **state)
+{
+    (void)state;
+#define THROWN                                                                                     \
+    "Process group watchdog thread terminated with exception: CUDA error: an illegal "             \
+    "memory access was encountered\n"
+    static const struct test_log_row rows[] = {
+        {"collective_mismatch", "1", "different sizes (196 and 68 bytes)",
+         "[default1]:terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
+         "[default0]:Traceback (most recent call last):\n"
+         "[default0]:  File \"/srv/fit.py\", line 227, in <module>\n"
+         "[default1]:  what():  [enforce fail at ./gloo/transport/tcp/pair.cc:510] "
+         "op.preamble.length <= op.nbytes. 196 vs 68\n"
+         "[default0]:    main()\n"
+         "[default0]:RuntimeError: [./gloo/transport/tcp/pair.cc:589] Read error "
+         "[127.0.0.1]:41655: Connection reset by peer\n"},
+        /* the text of a program may hold any words */
+        {"application_error", "0", "KeyError: 'a'",
+         "[default0]:Traceback (most recent call last):\n"
+         "[default0]:  File \"/srv/fit.py\", line 227, in <module>\n"
+         "[default1]:2026-03-14 10:00:00 step 1 loss 4.0\n"
+         "[default0]:    raise SystemError(\"CUDA error: an illegal memory access\")\n"
+         "[default0]:KeyError: 'a'\n"},
+        {"cuda_error", "7", "Rank 7 made an illegal memory access",
+         STEPS "[rank7]:[E ProcessGroupNCCL.cpp:2057] [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN
+               "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+               "  what():  [PG ID 2 PG GUID 3(fsdp) Rank 7] " THROWN LATER(3, 3) LATER(4, 4)
+                   LATER(5, 5) LATER(6, 6) LATER(7, 7) LATER(8, 8) LATER(9, 9)},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +221,7 @@ int main(void)
         cmocka_unit_test(speakers__the_one_that_ended),
         cmocka_unit_test(speakers__machines),
         cmocka_unit_test(speakers__counted_nans),
+        cmocka_unit_test(speakers__lines_of_others_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

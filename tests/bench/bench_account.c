@@ -97,7 +97,8 @@ struct run {
     struct inq_report *report;
     struct cJSON *json; /* the report as users get it */
     int64_t first_step; /* number of the first one recorded */
-    double even_ns;     /* mean step with the same work on all stages; 0: does not apply */
+    const struct inq_synth_spec *planted;
+    double even_ns; /* mean step with the same work on all stages; 0: does not apply */
 };
 
 static void violate(struct bench *b, const struct run *run, enum rule rule, const char *detail)
@@ -472,23 +473,87 @@ static void add_outcome(struct bench *b, const struct run *run, const struct out
     }
 }
 
-/* What repairing the finding would truly gain, as a share of the step: where one fault was planted
- * the loss, else what the fault of its ranks costs. */
+static bool has_rank(const struct inq_finding *finding, int32_t rank)
+{
+    size_t i = 0;
+    while (i < finding->n_ranks && finding->ranks[i] != rank) {
+        i++;
+    }
+    return i < finding->n_ranks;
+}
+
+/* Whether the finding is about this fault: of its kind and ranks; of whatever kind where none is.
+ */
+static bool is_about(const struct inq_finding *finding, const struct inq_synth_truth_fault *fault,
+                     bool any_kind)
+{
+    bool kind = strcmp(fault->finding, inq_finding_kind_text(finding->kind)) == 0;
+    bool ranks = false;
+    for (size_t r = 0; r < fault->n_ranks; r++) {
+        ranks = ranks || has_rank(finding, fault->ranks[r]);
+    }
+    return ranks && (kind || any_kind);
+}
+
+/* Leaves a fault to those of its ranks that the finding does not name; a link is repaired whole.
+ * Returns the faults added, as many as there is room for. */
+static size_t leave_others(const struct inq_synth_truth_fault *fault,
+                           const struct inq_finding *finding, struct inq_synth_fault *out,
+                           size_t room)
+{
+    size_t n = 0;
+    for (size_t r = 0; fault->fault.kind != INQ_SYNTH_SLOW_LINK && r < fault->n_ranks; r++) {
+        if (!has_rank(finding, fault->ranks[r]) && n < room) {
+            out[n] = fault->fault;
+            out[n].rank = fault->ranks[r];
+            out[n].last = out[n].host = -1;
+            out[n++].stride = 1;
+        }
+    }
+    return n;
+}
+
+/* The mean judged step of the same run, same random draws, with the finding's ranks repaired; 0:
+ * none of the faults is theirs, or they are too many. */
+static double repaired_step(const struct run *run, const struct inq_finding *finding)
+{
+    static struct inq_synth_spec spec; /* large */
+    const struct inq_synth_truth *truth = run->truth;
+    struct inq_synth *synth = NULL;
+    bool of_kind = false;
+    bool changed = false;
+    double ns = 0.0;
+    for (size_t i = 0; i < truth->n_faults; i++) {
+        of_kind = of_kind || is_about(finding, &truth->faults[i], false);
+    }
+    spec = *run->planted;
+    spec.n_faults = 0;
+    for (size_t i = 0; i < truth->n_faults && spec.n_faults < INQ_SYNTH_MAX_FAULTS; i++) {
+        if (!is_about(finding, &truth->faults[i], !of_kind)) {
+            spec.faults[spec.n_faults++] = truth->faults[i].fault;
+            continue;
+        }
+        changed = true;
+        spec.n_faults += leave_others(&truth->faults[i], finding, &spec.faults[spec.n_faults],
+                                      INQ_SYNTH_MAX_FAULTS - spec.n_faults);
+    }
+    if (changed && spec.n_faults < INQ_SYNTH_MAX_FAULTS &&
+        inq_synth_spec_check(&spec, NULL) == INQ_OK &&
+        inq_synth_new(&spec, &synth, NULL) == INQ_OK) {
+        ns = mean_judged(run, inq_synth_truth(synth)->step_ns);
+    }
+    inq_synth_free(synth);
+    return ns;
+}
+
+/* What repairing the finding would truly gain, as a share of the step: against the same run in
+ * which its ranks have no such fault. What rotates, or is divided unevenly, is repaired whole. */
 static double true_gain(const struct run *run, const struct inq_finding *finding, double loss)
 {
-    const struct inq_synth_truth *truth = run->truth;
-    int64_t own_ns = -1;
-    size_t n = 0;
-    for (size_t i = 0; i < truth->n_faults; i++) {
-        const struct inq_synth_truth_fault *fault = &truth->faults[i];
-        bool its = false;
-        for (size_t r = 0; r < fault->n_ranks && finding->n_ranks > 0; r++) {
-            its = its || fault->ranks[r] == finding->ranks[0];
-        }
-        n += *fault->finding != '\0';
-        own_ns = its && fault->cost_ns_per_step > own_ns ? fault->cost_ns_per_step : own_ns;
-    }
-    return n <= 1 || own_ns < 0 ? loss : (double)own_ns / (double)truth->mean_step_ns;
+    double step = mean_judged(run, run->truth->step_ns);
+    bool whole_fault = run->family->rotates || run->even_ns > 0.0 || finding->n_ranks == 0;
+    double repaired = whole_fault ? 0.0 : repaired_step(run, finding);
+    return repaired > 0.0 ? (step - repaired) / step : loss;
 }
 
 static const struct inq_finding *finding_of(const struct run *run, const struct inq_fix *fix)
@@ -503,7 +568,8 @@ static const struct inq_finding *finding_of(const struct run *run, const struct 
 
 /* Whether the first fix is one that the right finding calls for, and what it is said to gain. What
  * the schedule loses is another true loss: where no schedule was planted, its fixes are passed
- * over. Nobody can repair what left no trace. */
+ * over. Nobody can repair what left no trace. What is told as "up to" is no prediction, and what
+ * ranks gain that are swapped is not known without the swap. */
 static void score_fixes(struct bench *b, const struct run *run, const struct inq_fixes *fixes,
                         double loss)
 {
@@ -523,7 +589,8 @@ static void score_fixes(struct bench *b, const struct run *run, const struct inq
         first = other ? NULL : &fixes->fixes[i];
     }
     bool right = first != NULL && found != NULL && is_right(run, found, planted);
-    bool predicted = right && first->t_ns >= 0 && !schedule;
+    bool repair = right && found->n_fixes > 0 && strcmp(first->spec, found->fixes[0]) == 0;
+    bool predicted = repair && first->t_ns >= 0 && !schedule && is_simulated(run->report, found);
     double truth = right ? true_gain(run, found, loss) : 0.0;
     double told = predicted ? (double)first->gain_ns / mean_judged(run, run->truth->step_ns) : 0.0;
     bool near = fabs(told - truth) <= FIX_POINT;
@@ -598,6 +665,7 @@ static int try_run(struct bench *b, const char *spec_text, const struct family *
     code = code == INQ_OK ? inq_synth_ingest(synth, true, 0, &made, &err) : code;
     if (code == INQ_OK && made->n_traces > 0) {
         run.truth = inq_synth_truth(synth);
+        run.planted = &spec;
         run.first_step = spec.first_step;
         run.even_ns = even_step(spec_text, family, &spec);
         run.trace = made->traces[0];

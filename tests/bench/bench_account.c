@@ -200,7 +200,9 @@ static void check_verdict(struct bench *b, const struct run *run)
     }
     const char *kind = inq_json_text(inq_json_get(first, "kind"), "");
     const char *severity = inq_json_text(inq_json_get(first, "severity"), "");
-    if (strcmp(severity, "info") == 0 || strcmp(kind, "failure") == 0) {
+    const struct cJSON *failure = inq_json_get(run->json, "failure");
+    bool of_failure = strcmp(cls, inq_json_text(inq_json_get(failure, "class"), "")) == 0;
+    if (strcmp(severity, "info") == 0 || of_failure) {
         return; /* no finding asks for action; the verdict on a failure names its cause */
     }
     if (strcmp(kind, cls) != 0) {

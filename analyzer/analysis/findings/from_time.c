@@ -165,7 +165,10 @@ static void from_view(struct inq_findings *f, const struct view *view)
         return;
     }
     finding->share = share;
-    if (share >= view->low) {
+    /* Of ranks that could tell each other's arrivals, but do not: nothing says what to work on. */
+    bool open = view->too == INQ_ACCOUNT_COMM && !one_rank &&
+                (double)a->class_ns[INQ_ACCOUNT_COMM] > MOSTLY_UNSPLIT * (double)ns;
+    if (share >= view->low && !open) {
         finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
     }
     if (a->steps_judged < 2) { /* measured, but one step need not be like the others */

@@ -302,6 +302,36 @@ static void say_unexplained(struct inq_findings *f, struct inq_verdict *verdict)
     verdict->sure = say_sure(f);
 }
 
+/* Half of the time is spent on what may be either, on ranks that could tell. */
+#define MOSTLY_OPEN 0.5
+
+static bool is_open(const struct inq_report *report)
+{
+    const struct inq_account *a = report->account;
+
+    return a != NULL && a->t_ns > 0 && report->trace->n_ranks > 1 &&
+           (double)a->class_ns[INQ_ACCOUNT_COMM] >= MOSTLY_OPEN * (double)a->t_ns;
+}
+
+static void say_open(struct inq_findings *f, struct inq_verdict *verdict)
+{
+    const struct inq_account *a = f->report->account;
+    double share = (double)a->class_ns[INQ_ACCOUNT_COMM] / (double)a->t_ns;
+
+    verdict->cls = "waiting_unexplained";
+    verdict->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+    verdict->lost_ns_per_step = -1;
+    verdict->headline =
+        inq_findings_text(f,
+                          "%s of the time is exposed communication of which the traces do not tell "
+                          "waiting from transfer.",
+                          inq_findings_percent(f, share));
+    verdict->why = inq_findings_text(f, "%s.", where_time_goes(f));
+    verdict->next = "Record all ranks over the same steps, with what PyTorch 2.4 and later say of "
+                    "collectives and transfers (record_param_comms).";
+    verdict->sure = say_sure(f);
+}
+
 void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findings,
                       struct inq_verdict *verdict)
 {
@@ -323,6 +353,8 @@ void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findin
         say_no_judged_step(findings, missing, verdict);
     } else if (is_unexplained(findings->report)) {
         say_unexplained(findings, verdict);
+    } else if (is_open(findings->report)) {
+        say_open(findings, verdict);
     } else {
         say_healthy(findings, missing, verdict);
     }

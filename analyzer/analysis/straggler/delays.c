@@ -443,11 +443,12 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
 }
 
 /* Scores an excess with no less noise than `noise_ns` and repeated steps have; whether it passes.
- */
+ * Beyond what the ranks of all small roles differ by (`pooled_ns`) it is one among `all`. */
 static bool test(struct inq_delay *delay, enum part part, double noise_ns, double pooled_ns,
-                 size_t compared)
+                 size_t all)
 {
     struct inq_excess *excess = excess_of(delay, part);
+    size_t compared = excess->ns >= pooled_ns ? all : delay->peers + 1;
     double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
     double least_ns = least_excess(delay, part, compared);
     bool few = delay->peers + 1 <= INQ_STRAGGLER_HANDFUL;
@@ -463,11 +464,12 @@ static bool test(struct inq_delay *delay, enum part part, double noise_ns, doubl
  * all peers are set aside for an excess of their own, or where it is they who do more of the rest
  * than is usual; `rest_ns`: how much more of it than usual this rank does, minus infinity where no
  * other role tells what is usual. */
-static bool test_part(struct inq_delay *delay, enum part part, double pooled_ns, double rest_ns)
+static bool test_part(struct inq_delay *delay, enum part part, double pooled_ns, size_t all,
+                      double rest_ns)
 {
     const struct inq_excess *excess = excess_of(delay, part);
 
-    return test(delay, part, 0.0, pooled_ns, delay->peers + 1) && delay->steps > 1 &&
+    return test(delay, part, 0.0, pooled_ns, all) && delay->steps > 1 &&
            (2.0 * delay->own.ns >= excess->ns || delay->usual == 0 ||
             2.0 * (excess->ns + rest_ns) >= excess->ns);
 }
@@ -501,12 +503,11 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
     for (size_t i = 0; i < delays->n; i++) {
         struct inq_delay *delay = &delays->at[i];
         delay->limit = limit_for(ctx->freedom);
-        size_t compared = delay->own.ns >= pooled_ns[OWN] ? delays->n : delay->peers + 1;
-        bool by_own = test(delay, OWN, sigma_ns, pooled_ns[OWN], compared);
-        bool by_idle = test_part(delay, IDLE, pooled_ns[IDLE], -(double)INFINITY);
+        bool by_own = test(delay, OWN, sigma_ns, pooled_ns[OWN], delays->n);
+        bool by_idle = test_part(delay, IDLE, pooled_ns[IDLE], delays->n, -(double)INFINITY);
         double rest_ns =
             delays->n > delay->peers + 1 ? idle_of(delay) - idle_ns : -(double)INFINITY;
-        delay->computes = test_part(delay, COMPUTE, pooled_ns[COMPUTE], rest_ns);
+        delay->computes = test_part(delay, COMPUTE, pooled_ns[COMPUTE], delays->n, rest_ns);
         delay->idles = by_idle && (delay->computes || !by_own);
         delay->outlier = by_own || delay->computes || by_idle;
     }

@@ -80,7 +80,8 @@ static bool is_at_an_end(const struct hosts *h, size_t role)
     return first || last;
 }
 
-/* What a role idles longer than the others in every step because of its place. */
+/* What a role idles longer than the others in every step because of its place: in three of four, as
+ * what comes in every second step is none of it. */
 static double place_ns(struct hosts *h, size_t role)
 {
     size_t n = 0;
@@ -89,7 +90,8 @@ static double place_ns(struct hosts *h, size_t role)
             h->excess[n++] = h->late[role * h->n_steps + s];
         }
     }
-    double usual_ns = n > 0 ? inq_median(h->excess, n) : 0.0;
+    inq_sort_double(h->excess, n);
+    double usual_ns = n > 0 ? h->excess[n / 4] : 0.0;
     bool place = is_at_an_end(h, role) && usual_ns < PLACE_SHARE * h->q->delays->step_ns;
     return place ? fmax(0.0, usual_ns) : 0.0;
 }

@@ -114,7 +114,8 @@ static const struct inq_key verdict_keys[] = {
     INQ_KEY("class", TEXT, "",
             "failure.class of a run that died, else the kind of the costliest finding, healthy, "
             "waiting_unexplained (no cause was found, and more than 3 % of the rank-time is "
-            "waiting with none), nothing_to_judge or not_available"),
+            "waiting with none, or half of it communication that may be waiting), "
+            "nothing_to_judge or not_available"),
     INQ_KEY_NULL("lost_ns_per_step", INTEGER, "ns", "the first finding's cost",
                  INQ_NULL_NOT_MEASURED),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),

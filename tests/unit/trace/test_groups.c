@@ -198,8 +198,8 @@ static void groups__of_old_records_give_the_same_account(void **state)
         /* exchanges of more than two ranks, which are no pairs */
         "dp=16,experts=1,layers=4,steps=5,cpu_ops=0,gz=0,fault=slow_gpu:rank=3:factor=1.1",
         /* captures that begin elsewhere, on hosts whose clocks differ */
-        "dp=8,tp=2,layers=4,micro_batches=1,steps=11,seed=539461,gz=0,window=ragged,clock=1ms,"
-        "gpus_per_host=8,fault=slow_gpu:rank=2:factor=1.2",
+        ("dp=8,tp=2,layers=4,micro_batches=1,steps=11,seed=539461,gz=0,window=ragged,clock=1ms,"
+         "gpus_per_host=8,fault=slow_gpu:rank=2:factor=1.2"),
     };
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         char old[256];

@@ -168,6 +168,22 @@ static void exposed__is_called_transfer_where_it_is(void **state)
     expect_exposed(4000, comm, INQ_CONFIDENCE_HYPOTHESIS);
 }
 
+/* Of several ranks, 60 % that is mostly not separable says nothing to work on. */
+static void exposed__asks_for_action_where_most_of_it_is_transfer(void **state)
+{
+    (void)state;
+    for (int open = 0; open < 2; open++) {
+        struct judged j = {0};
+        j.account.class_ns[INQ_ACCOUNT_COMPUTE] = 1;
+        j.account.class_ns[INQ_ACCOUNT_TRANSFER] = 3000 - open;
+        j.account.class_ns[INQ_ACCOUNT_COMM] = 3000 + open;
+        judge(&j);
+        assert_int_equal(j.findings.n, 1);
+        assert_int_equal(j.findings.at[0].severity, open ? INQ_SEVERITY_INFO : INQ_SEVERITY_LOW);
+        forget(&j);
+    }
+}
+
 /* Hosts make the GPUs of 4 ranks idle for 4,000 ns of a step each; one of them for 8,000 more than
  * its peers, which is 2,000 per rank. */
 static void host__of_all_ranks_leaves_out_what_is_told_of_one(void **state)
@@ -292,6 +308,7 @@ int main(void)
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(host_bound__of_one_step_is_supported),
         cmocka_unit_test(exposed__is_called_transfer_where_it_is),
+        cmocka_unit_test(exposed__asks_for_action_where_most_of_it_is_transfer),
         cmocka_unit_test(host__of_all_ranks_leaves_out_what_is_told_of_one),
         cmocka_unit_test(host__of_one_rank_is_told_in_the_singular),
         cmocka_unit_test(severity__a_long_step_is_not_told_twice),

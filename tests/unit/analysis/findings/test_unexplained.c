@@ -91,18 +91,37 @@ static enum inq_confidence healthy(size_t judged, size_t steps, int64_t comm_ns,
 static void healthy__is_as_sure_as_what_was_seen(void **state)
 {
     (void)state;
-    assert_int_equal(healthy(4, 3, 0, "No straggler: "), INQ_CONFIDENCE_ESTABLISHED);
-    assert_int_equal(healthy(4, 2, 0, "No straggler: "), INQ_CONFIDENCE_SUPPORTED);
-    assert_int_equal(healthy(3, 3, 0, "No straggler among 3 of 4 ranks: "),
+    assert_int_equal(healthy(4, 3, 0, "No straggler. A step takes "), INQ_CONFIDENCE_ESTABLISHED);
+    assert_int_equal(healthy(4, 2, 0, "No straggler. A step takes "), INQ_CONFIDENCE_SUPPORTED);
+    assert_int_equal(healthy(3, 3, 0, "No straggler among 3 of 4 ranks. A step takes "),
                      INQ_CONFIDENCE_SUPPORTED);
     /* 3 % of waiting are in every run */
-    assert_int_equal(healthy(4, 3, 300, "No straggler: "), INQ_CONFIDENCE_ESTABLISHED);
-    assert_int_equal(healthy(4, 3, 301, "No straggler: "), INQ_CONFIDENCE_HYPOTHESIS);
+    assert_int_equal(healthy(4, 3, 300, "No straggler. A step takes "), INQ_CONFIDENCE_ESTABLISHED);
+    assert_int_equal(healthy(4, 3, 301, "No straggler. A step takes "), INQ_CONFIDENCE_HYPOTHESIS);
+}
+
+/* From half of the time on nobody is called healthy where waiting is not told from transfer. */
+static void open__is_not_healthy_from_half_of_the_time_on(void **state)
+{
+    (void)state;
+    struct inq_arena arena = {0};
+    struct inq_attribution blame = {.ranks_compared = 4, .steps_judged = 3};
+    struct inq_account account = {.ranks_judged = 4, .steps_judged = 3, .n_steps = 3};
+
+    assert_int_equal(healthy(4, 3, 4999, "No straggler. A step takes "), INQ_CONFIDENCE_HYPOTHESIS);
+    account.class_ns[INQ_ACCOUNT_COMPUTE] = 5000;
+    account.class_ns[INQ_ACCOUNT_COMM] = 5000;
+    struct inq_verdict verdict = judge(&account, &blame, &arena);
+    assert_string_equal(verdict.cls, "waiting_unexplained");
+    assert_int_equal(verdict.confidence, INQ_CONFIDENCE_HYPOTHESIS);
+    assert_non_null(strstr(verdict.headline, "50 % of the time is exposed communication"));
+    inq_arena_release(&arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(open__is_not_healthy_from_half_of_the_time_on),
         cmocka_unit_test(unexplained__names_whom_most_of_it_is_for),
         cmocka_unit_test(healthy__is_as_sure_as_what_was_seen),
     };

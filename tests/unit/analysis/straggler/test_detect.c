@@ -557,7 +557,7 @@ static void detect__late_host_among_stages_of_one_replica(void **state)
                         "seed=5,fault=late_host:rank=0:delay=8ms:mode=pause:every=4",
                         NULL);
     const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
-    assert_non_null(strstr(host->title, "Rank 0's host launches 8.04 ms late in 1 of 7 steps"));
+    assert_non_null(strstr(host->title, "Rank 0's host launches 8.05 ms late in 1 of 7 steps"));
     test_synth_close(&t);
     expect("dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6",
            "healthy");
@@ -599,17 +599,17 @@ static void detect__nothing_in_cut_windows(void **state)
            "healthy");
 }
 
-/* Whether a slow GPU is named, and it is this rank alone. */
-static bool names_slow_gpu(const char *spec, int32_t rank)
+/* Whether a finding of this kind names this rank alone; those of the kind name no other. */
+static bool names(const char *spec, enum inq_finding_kind kind, int32_t rank)
 {
     struct test_synth t = test_synth_open(spec, NULL);
     bool named = false;
 
     for (size_t i = 0; i < t.report->n_findings; i++) {
         const struct inq_finding *f = &t.report->findings[i];
-        bool gpu = f->kind == INQ_FINDING_SLOW_GPU && f->severity >= INQ_SEVERITY_LOW;
-        assert_true(!gpu || (f->n_ranks == 1 && f->ranks[0] == rank));
-        named = named || gpu;
+        bool of_kind = f->kind == kind && f->severity >= INQ_SEVERITY_LOW;
+        assert_true(!of_kind || (f->n_ranks == 1 && f->ranks[0] == rank));
+        named = named || of_kind;
     }
     test_synth_close(&t);
     return named;
@@ -620,22 +620,41 @@ static bool names_slow_gpu(const char *spec, int32_t rank)
 static void detect__slow_gpu_among_few_by_what_they_compute(void **state)
 {
     (void)state;
-    assert_false(names_slow_gpu("dp=3,pp=2,micro_batches=1,layers=2,steps=8,sync=4,seed=4369,gz=0,"
-                                "fault=slow_gpu:rank=1:factor=1.02",
-                                1));
-    assert_true(names_slow_gpu("dp=3,pp=2,micro_batches=1,layers=2,steps=8,sync=4,seed=4369,gz=0,"
-                               "fault=slow_gpu:rank=1:factor=1.05",
-                               1));
+    assert_false(names("dp=3,pp=2,micro_batches=1,layers=2,steps=8,sync=4,seed=4369,gz=0,"
+                       "fault=slow_gpu:rank=1:factor=1.02",
+                       INQ_FINDING_SLOW_GPU, 1));
+    assert_true(names("dp=3,pp=2,micro_batches=1,layers=2,steps=8,sync=4,seed=4369,gz=0,"
+                      "fault=slow_gpu:rank=1:factor=1.05",
+                      INQ_FINDING_SLOW_GPU, 1));
 }
 
 /* Four ranks of a stage do not tell how chips differ, but sixteen of four stages do. */
 static void detect__slow_gpu_by_what_ranks_of_all_stages_differ(void **state)
 {
     (void)state;
-    assert_true(names_slow_gpu("dp=4,pp=4,micro_batches=8,layers=8,p2p=batched,steps=9,sync=4,"
-                               "window=ragged,seed=412807,gz=0,"
-                               "fault=slow_gpu:every=5:rank=6:factor=1.2",
-                               6));
+    assert_true(names("dp=4,pp=4,micro_batches=8,layers=8,p2p=batched,steps=9,sync=4,"
+                      "window=ragged,seed=412807,gz=0,"
+                      "fault=slow_gpu:every=5:rank=6:factor=1.2",
+                      INQ_FINDING_SLOW_GPU, 6));
+}
+
+/* The first stage loads the data in every step; what comes in every second one is not its place. */
+static void detect__host_of_the_first_stage_that_pauses_now_and_then(void **state)
+{
+    (void)state;
+    assert_true(names("dp=1,pp=4,micro_batches=8,layers=8,p2p=batched,steps=10,seed=926485,gz=0,"
+                      "fault=late_host:rank=0:delay=6ms:mode=pause:every=2",
+                      INQ_FINDING_LATE_HOST, 0));
+}
+
+/* 1.5 % of a step: too little to be told between two ranks, but sixteen of eight stages say how
+ * hosts differ. */
+static void detect__late_host_by_what_ranks_of_all_stages_differ(void **state)
+{
+    (void)state;
+    assert_true(names("dp=1,tp=2,pp=8,micro_batches=24,layers=16,p2p=args,steps=10,seed=247998,"
+                      "gz=0,fault=late_host:rank=0:delay=6ms:mode=pause:every=2",
+                      INQ_FINDING_LATE_HOST, 0));
 }
 
 static void detect__nothing_in_healthy_runs(void **state)
@@ -683,6 +702,8 @@ int main(void)
         cmocka_unit_test(detect__micro_batches_of_receives_posted_a_step_ahead),
         cmocka_unit_test(detect__slow_gpu_among_few_by_what_they_compute),
         cmocka_unit_test(detect__slow_gpu_by_what_ranks_of_all_stages_differ),
+        cmocka_unit_test(detect__host_of_the_first_stage_that_pauses_now_and_then),
+        cmocka_unit_test(detect__late_host_by_what_ranks_of_all_stages_differ),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

@@ -481,13 +481,12 @@ static char *times_text(const struct inq_snapshot *s, char *buf, size_t size)
     return buf;
 }
 
-/* "; 1 of 4 files damaged": what is missing may be why nothing compares. */
+/* "1 of 4 files damaged": what is missing may be why nothing compares; "" nothing is. */
 static const char *but_unfit(const struct inq_snapshot *now, char *buf, size_t size)
 {
     const struct inq_measure *damaged = inq_snapshot_find(now, "damaged_files");
     bool less = now->missing > 0 || (damaged != NULL && damaged->value > 0.0);
-    (void)snprintf(buf, size, "%s%.300s", less ? "; what is missing is not measured: " : "",
-                   less ? now->unfit : "");
+    (void)snprintf(buf, size, "%.300s", less ? now->unfit : "");
     return buf;
 }
 
@@ -508,8 +507,8 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
     }
     if (now->ranks != base->ranks) {
         return inq_err_set(err, INQ_UNSUPPORTED,
-                           "the baseline is of %" PRId32 " ranks, and here are %" PRId32 "%s",
-                           base->ranks, now->ranks, unfit);
+                           "the baseline is of %" PRId32 " ranks, and here are %" PRId32 "%s%s",
+                           base->ranks, now->ranks, unfit[0] != '\0' ? ": " : "", unfit);
     }
     if (schedule && (now->stages != base->stages || now->microbatches != base->microbatches)) {
         return inq_err_set(err, INQ_UNSUPPORTED,
@@ -529,7 +528,10 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
     }
     char text[400];
     if (!schedule && inq_workload_differs(&now->work, &base->work, text, sizeof text)) {
-        return inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s%s", text, unfit);
+        return unfit[0] == '\0'
+                   ? inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s", text)
+                   : inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s; what is left has %s",
+                                 unfit, text);
     }
     return INQ_OK;
 }

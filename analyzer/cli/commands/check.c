@@ -496,6 +496,7 @@ static int check_all(struct gates *g)
             finding = one->check.pass ? finding : INQ_EXIT_FINDING;
         }
         if (own == INQ_EXIT_FAILED && is_for_reviewers(g->cli->format)) {
+            inq_check_release(&one->check);
             one->check = (struct inq_check){
                 .problem = one->problem[0] != '\0' ? one->problem : "the job's log says why"};
             results[n++] = (struct inq_check_result){&one->check, one->name, one->baseline};

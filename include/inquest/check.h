@@ -300,6 +300,7 @@ struct inq_check {
     /* The row that says best why it fails: lint, then what got worse by most, what is gone last;
      * NULL: it passes. */
     const struct inq_check_row *cause;
+    const char *problem; /* why nothing was checked, then all else is zero; NULL: it was */
 };
 
 INQ_API const char *inq_check_outcome_text(enum inq_check_outcome outcome);

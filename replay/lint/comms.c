@@ -324,8 +324,8 @@ static int find_depth(struct inq_calls *c)
     c->lint->buffer_depth = (int32_t)low;
     return inq_lint_add(c->lint, INQ_LINT_BUFFER, false, -1, -1, NULL, c->err,
                         "runs only where every pair of ranks buffers %" PRIu32
-                        " messages; NCCL promises none",
-                        low);
+                        " message%s; NCCL promises none",
+                        low, low == 1 ? "" : "s");
 }
 
 /* R5, R6, R7: whether calls that are all paired, in one order on both sides, run through. */

@@ -10,6 +10,7 @@
  * one run of a pipeline: do re-runs pass, is a stage that is 3 % slower found?
  *
  * Prints tables; judges nothing. */
+#include "inquest/account.h"
 #include "inquest/check.h"
 #include "inquest/compare.h"
 #include "inquest/synth.h"
@@ -25,7 +26,7 @@ enum { TEXT = 1200 };
 struct made {
     struct inq_run *run;
     struct inq_report *report;
-    double step_ns; /* the truth: mean of the steps from the second on */
+    double step_ns; /* the truth: mean on the true clock, of the steps that the account judges */
 };
 
 static void drop(struct made *m)
@@ -33,6 +34,18 @@ static void drop(struct made *m)
     inq_report_free(m->report);
     inq_run_free(m->run);
     *m = (struct made){0};
+}
+
+/* Which steps count is part of what is told: the first is set aside where it is a warm-up. */
+static double true_step_ns(const struct inq_synth_truth *truth, const struct inq_account *account)
+{
+    double sum = 0.0;
+    size_t n = 0;
+    for (size_t s = 0; account->n_steps == truth->n_steps && s < truth->n_steps; s++) {
+        sum += account->steps[s].judged ? (double)truth->step_ns[s] : 0.0;
+        n += account->steps[s].judged;
+    }
+    return n > 0 ? sum / (double)n : (double)truth->mean_step_ns;
 }
 
 static bool make(const char *text, struct made *m)
@@ -46,10 +59,7 @@ static bool make(const char *text, struct made *m)
                 inq_synth_ingest(synth, true, 0, &m->run, &err) == INQ_OK &&
                 inq_analyze(m->run->traces[0], NULL, &m->report, &err) == INQ_OK;
     if (fine) {
-        const struct inq_synth_truth *t = inq_synth_truth(synth);
-        for (size_t s = 1; s < t->n_steps; s++) {
-            m->step_ns += (double)t->step_ns[s] / (double)(t->n_steps - 1);
-        }
+        m->step_ns = true_step_ns(inq_synth_truth(synth), m->report->account);
     } else {
         fprintf(stderr, "%s: %s\n", text, err.message);
     }

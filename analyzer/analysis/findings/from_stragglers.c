@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/arena_text.h"
 #include "base/stats.h"
+#include "inquest/account.h"
 #include "inquest/telemetry.h"
 
 #include <inttypes.h>
@@ -302,7 +303,8 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
         what = "exposed copies";
     }
     finding->measured =
-        inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, candidate->own_ns));
+        inq_findings_text(f, "%s %s %s", what, inq_findings_time(f, candidate->own_ns),
+                          inq_account_per(f->report->account));
     const char *like = candidate->rotates        ? "without the pauses"
                        : candidate->n_ranks == 1 ? "the median of its peers"
                                                  : "the median of their peers";
@@ -456,8 +458,8 @@ static void add_stage(struct inq_findings *f, const struct inq_candidate *candid
     finding->stages[0] = candidate->stage;
     finding->n_stages = 1;
     finding->measured =
-        inq_findings_text(f, "compute %s per step on stage %d",
-                          inq_findings_time(f, candidate->own_ns), candidate->stage);
+        inq_findings_text(f, "compute %s %s on stage %d", inq_findings_time(f, candidate->own_ns),
+                          inq_account_per(f->report->account), candidate->stage);
     finding->expected = inq_findings_text(f, "%s, the median of the other stages",
                                           inq_findings_time(f, candidate->peers_ns));
     finding->title = inq_findings_text(

@@ -284,15 +284,14 @@ static void say_unexplained(struct inq_findings *f, struct inq_verdict *verdict)
     const char *time = inq_findings_time(f, a->unexplained_wait_ns);
     const char *share = inq_findings_percent(f, (double)a->unexplained_wait_ns / (double)a->t_ns);
     const char *whom = rank != INQ_NONE ? inq_findings_rank_list(f, &rank, 1, false) : "";
+    const char *per = inq_account_per(a);
     verdict->headline =
         part >= MOST_FOR_ONE
             ? inq_findings_text(f,
-                                "Ranks wait %s per step (%s), most of it for %s, and no cause was "
-                                "found.",
-                                time, share, whom)
-            : inq_findings_text(
-                  f, "Ranks wait %s per step (%s) for each other, and no cause was found.", time,
-                  share);
+                                "Ranks wait %s %s (%s), most of it for %s, and no cause was found.",
+                                time, per, share, whom)
+            : inq_findings_text(f, "Ranks wait %s %s (%s) for each other, and no cause was found.",
+                                time, per, share);
     if (rank != INQ_NONE) {
         verdict->why = inq_findings_text(f, "The largest part of the waiting, %s, is for %s; %s.",
                                          inq_findings_percent(f, part), whom, where_time_goes(f));

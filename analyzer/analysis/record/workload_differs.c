@@ -114,8 +114,8 @@ static void say_scaled(const struct inq_workload *now, const struct inq_workload
     }
     size_t used = strlen(text);
     (void)snprintf(text + used, size - used,
-                   " (what repeats in a step runs %" PRId64 " times%s instead of %" PRId64 ")",
-                   of_now, whole ? " in a replica" : "", of_base);
+                   " (what repeats in a step runs %" PRId64 " time%s%s instead of %" PRId64 ")",
+                   of_now, of_now == 1 ? "" : "s", whole ? " in a replica" : "", of_base);
 }
 
 static bool is_scaled(const struct inq_workload *now, const struct inq_workload *base, char *text,

@@ -23,7 +23,8 @@ struct gate {
     struct inq_baseline base;
     struct inq_check check;
     bool has_base;
-    const char *name; /* of what is checked */
+    const char *name;                                   /* of what is checked */
+    char problem[sizeof((struct inq_err *)0)->message]; /* why it could not be */
 };
 
 /* All of one call. */
@@ -338,6 +339,7 @@ static int read_baseline(struct gate *g)
         struct inq_err missing = {0};
         (void)inq_err_at(&missing, INQ_NOT_FOUND, g->baseline, -1, "there is no baseline '%s' yet",
                          g->baseline);
+        memcpy(g->problem, missing.message, sizeof g->problem);
         return inq_cli_fail(g->cli, &missing,
                             "add --update to write it from this run, and commit it");
     }
@@ -434,6 +436,7 @@ static int judge(struct gate *g)
     bool updates = g->cli->given[INQ_OPT_UPDATE];
     int code = updates ? update(g, &err)
                        : inq_check_compare(&g->now, &g->base, &g->rules, &g->check, &err);
+    memcpy(g->problem, err.message, sizeof g->problem);
     if (code == INQ_UNSUPPORTED) {
         const char *hint = g->now.problem[0] != '\0' ? "'inquest schedule lint' says what is wrong "
                                                        "with it"
@@ -461,6 +464,14 @@ static int report(struct gates *g, const struct inq_check_result *results, size_
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(g->cli, &err, NULL);
 }
 
+/* What is read beside a merge request, where nobody sees stderr: it says too what was not checked.
+ */
+static bool is_for_reviewers(enum inq_format format)
+{
+    return format == INQ_FORMAT_MARKDOWN || format == INQ_FORMAT_JUNIT ||
+           format == INQ_FORMAT_GITHUB || format == INQ_FORMAT_GITLAB || format == INQ_FORMAT_SARIF;
+}
+
 /* One status for all: that of the first that could not be checked, else whether any fails. */
 static int check_all(struct gates *g)
 {
@@ -483,6 +494,12 @@ static int check_all(struct gates *g)
         if (own == INQ_EXIT_OK) {
             results[n++] = (struct inq_check_result){&one->check, one->name, one->baseline};
             finding = one->check.pass ? finding : INQ_EXIT_FINDING;
+        }
+        if (own == INQ_EXIT_FAILED && is_for_reviewers(g->cli->format)) {
+            inq_check_release(&one->check);
+            one->check = (struct inq_check){
+                .problem = one->problem[0] != '\0' ? one->problem : "the job's log says why"};
+            results[n++] = (struct inq_check_result){&one->check, one->name, one->baseline};
         }
         status = status == INQ_EXIT_OK ? own : status;
     }

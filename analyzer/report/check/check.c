@@ -154,7 +154,9 @@ static const char *headline(const struct context *context)
     const struct inq_check *check = context->check;
     const struct inq_check_row *cause = check->cause;
     const char *text;
-    if (check->updated) {
+    if (check->problem != NULL) {
+        text = inq_arena_asprintf(context->arena, "Not checked: %s", check->problem);
+    } else if (check->updated) {
         text = update_text(context);
     } else if (check->pass || cause == NULL) {
         text = pass_text(context);
@@ -357,6 +359,14 @@ static int write_markdown(const struct context *context, struct inq_out *out)
     inq_out_printf(out, "### %s ", check->pass ? ":white_check_mark:" : ":x:");
     inq_markdown_text(out, headline(context), INQ_TERMINAL_NO_LIMIT);
     inq_out_text(out, "\n\n");
+    if (check->problem != NULL) {
+        inq_markdown_text(out,
+                          or_empty(inq_arena_asprintf(context->arena, "%s against %s",
+                                                      context->name, context->baseline)),
+                          INQ_TERMINAL_NO_LIMIT);
+        inq_out_text(out, "\n");
+        return INQ_OK;
+    }
     inq_markdown_text(out, subject_line(context), INQ_TERMINAL_NO_LIMIT);
     inq_out_text(out, "\n\n");
     size_t items = 0;
@@ -667,6 +677,12 @@ static void add_notices(const struct context *context, enum inq_format format,
         first.column = spot.column;
     }
     inq_notices_add(notices, &first);
+    if (check->problem != NULL && format != INQ_FORMAT_GITHUB) { /* which has it as headline */
+        first.headline = false;
+        first.rule = "not_checked";
+        first.type = "error";
+        inq_notices_add(notices, &first);
+    }
     for (size_t i = 0; i < check->n; i++) {
         if (!is_told(context, &check->rows[i], format)) {
             add_row_notice(context, &check->rows[i], notices);

@@ -9,6 +9,9 @@ for file in cut/*rank*.json; do head -c $(($(wc -c <"$file") * 7 / 10)) "$file" 
 # half of the kernels of every step are gone: less work, not a gain
 "$INQ" synth "dp=2,layers=2,steps=8,lean=1,cpu_ops=0,gz=0,seed=2" -o half >/dev/null
 "$INQ" check half --baseline b.json; echo "exit $?"
+# what reviewers read says so, too
+for format in github gitlab junit markdown; do "$INQ" check half --baseline b.json -f $format 2>/dev/null; echo "exit $?"; done
+"$INQ" check half --baseline none.json -f github 2>/dev/null; echo "exit $?"
 # fewer steps than the baseline has: a gain is not told as one
 "$INQ" check run2 --baseline b.json -s 3..4; echo "exit $?"
 # several runs, each with its own baseline

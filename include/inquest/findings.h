@@ -141,7 +141,7 @@ struct inq_finding {
     int64_t cost_ns_per_step;        /* what a step gains by its first fix; -1 not simulated */
     int64_t in_order_ns;             /* the same after the causes before it; -1: not simulated */
     int64_t low_ns, high_ns;         /* 95 % interval of the cost; INQ_TIME_NONE: none */
-    double share;                    /* of the step; -1 not measured */
+    double share;                    /* of the step; NaN not measured */
     const char *measured, *expected; /* with units; "" where they do not apply */
     size_t n_evidence;
     struct inq_evidence *evidence;

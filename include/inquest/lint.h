@@ -84,7 +84,7 @@ struct inq_lint {
     struct inq_lint_problem *problems; /* in order of rule, rank, position */
     size_t n_errors;
     int32_t buffer_depth; /* smallest that runs: 0 rendezvous; -1: none does, or not examined */
-    double peak_memory;   /* -1: not examined (errors before); in the unit of its costs */
+    double peak_memory;   /* NaN: not examined (errors before); in the unit of its costs */
 };
 
 /* Examines a schedule. A schedule without SEND and RECV cells is examined as torch lowers it: each

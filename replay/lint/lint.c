@@ -7,6 +7,7 @@
 #include "schedule/schedule.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -445,7 +446,8 @@ static int examine(const struct inq_schedule *schedule, const struct inq_csv_inf
                    const struct inq_lint_options *options, struct inq_lint *lint,
                    struct inq_err *err)
 {
-    *lint = (struct inq_lint){.buffer_depth = -1, .peak_memory = -1.0, .remedy = {.rank = -1}};
+    *lint =
+        (struct inq_lint){.buffer_depth = -1, .peak_memory = (double)NAN, .remedy = {.rank = -1}};
     if (csv != NULL && csv->fault.message[0] != '\0') {
         return lint_fault(&csv->fault, lint, err);
     }

@@ -24,6 +24,7 @@ HAS_PAGES = re.search("^html: *yes", FEATURES, re.M) is not None  # an option of
 UNIT_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 TIME = r"(\d+(?:\.\d+)?) (ns|us|ms|s)\b"
 SMALL = 0.005  # of the rank-time: classes below are "other" in the sentence
+MOST_OFF = 0.02  # a simulated base further off the record predicts nothing
 LONGEST = 4 << 20  # of a real file: the rest is for tests/bench/account
 problems = []
 
@@ -125,6 +126,17 @@ def check_account(what, report):
             say(what, "what the verdict loses is not the first finding's cost")
 
 
+def check_base(what, path):
+    """A base off the record predicts nothing: what gains then was measured."""
+    made = run("fix", "-q", "-f", "json", path)
+    document = json.loads(made.stdout) if made.returncode == 0 else {}
+    if abs(document.get("base", {}).get("model_error") or 0.0) <= MOST_OFF:
+        return
+    for fix in document["fixes"]:
+        if fix["predicted_gain_ns"] is not None and not fix["what"].startswith("as measured"):
+            say(what, f"{fix['spec']} is predicted by a base off the record")
+
+
 def check_gains(what, path, report):
     """fix starts at the account's step, and predicts for each fix what its finding costs."""
     account = report.get("account") or {}
@@ -170,6 +182,7 @@ def check_run(path):
         compare_format(f"{name} as a page", reports, page_words(text))
     if len(reports) == 1:
         check_gains(name, path, reports[0])
+        check_base(name, path)
     return True
 
 

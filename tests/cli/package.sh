@@ -11,6 +11,14 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# where dpkg-shlibdeps is missing there is no package, rather than one without dependencies
+if (cd "$build_dir" && PATH='' "${CPACK:-cpack}" -G DEB -B "$work/none" \
+    -D "CMAKE_IGNORE_PATH=/usr/bin;/bin;/usr/local/bin") >"$work/log" 2>&1 ||
+    ! grep -q 'apt-get install dpkg-dev file' "$work/log"; then
+    echo "a package is made without dpkg-shlibdeps"
+    cat "$work/log"
+    exit 1
+fi
 (cd "$build_dir" && "${CPACK:-cpack}" -G DEB -B "$work/packages" \
     >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
 deb=$(echo "$work"/packages/inquest_*.deb)

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,13 +125,13 @@ static void check_findings(struct checker *c)
         if (!costs_its_gain(c->account, f)) {
             withhold(c, "its cost is not what its fix gains", f->id);
             f->cost_ns_per_step = -1;
-            f->share = -1.0;
+            f->share = (double)NAN;
         }
         bool timed = f->cost_ns_per_step >= 0;
         if (timed && f->cost_ns_per_step > c->account->t_ns) {
             withhold(c, "its cost is above the length of a step", f->id);
             f->cost_ns_per_step = -1;
-            f->share = -1.0;
+            f->share = (double)NAN;
         }
         if (timed && absent && f->confidence == INQ_CONFIDENCE_ESTABLISHED) {
             f->confidence = INQ_CONFIDENCE_SUPPORTED; /* the absent ranks may tell otherwise */

@@ -10,6 +10,7 @@
 #include "base/arena_text.h"
 #include "base/time.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ struct inq_finding *inq_findings_add(struct inq_findings *findings, enum inq_fin
                                     .in_order_ns = -1,
                                     .low_ns = INQ_TIME_NONE,
                                     .high_ns = INQ_TIME_NONE,
-                                    .share = -1.0};
+                                    .share = (double)NAN};
     finding->id = inq_finding_kind_text(kind);
     finding->title = "";
     finding->detail = "";
@@ -112,7 +113,7 @@ double inq_findings_share(const struct inq_findings *findings, int64_t ns, int64
     if (account && account->t_ns > 0) {
         step_ns = account->t_ns;
     }
-    return step_ns > 0 ? (double)ns / (double)step_ns : -1.0;
+    return step_ns > 0 ? (double)ns / (double)step_ns : (double)NAN;
 }
 
 void inq_findings_set_cost(const struct inq_findings *findings, struct inq_finding *finding,

@@ -34,7 +34,7 @@ struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
  * severity that the share asks for: low from 1 %, medium from 5 %, high from 20 %; info below. */
 void inq_findings_set_cost(const struct inq_findings *findings, struct inq_finding *finding,
                            int64_t cost_ns, int64_t step_ns);
-/* Share of the account's step, or of `step_ns` where there is no account; -1: neither is known. */
+/* Share of the account's step, or of `step_ns` where there is no account; NaN: neither is known. */
 double inq_findings_share(const struct inq_findings *findings, int64_t ns, int64_t step_ns);
 /* "rank 2", "ranks 2 and 3", "ranks 2, 3, 4 and 9 more"; capitalised at the start of a sentence. */
 const char *inq_findings_rank_list(struct inq_findings *findings, const uint32_t *ranks, size_t n,

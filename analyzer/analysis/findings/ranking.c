@@ -228,7 +228,9 @@ static int64_t weight(const struct inq_finding *finding)
 
 static int by_share(const struct inq_finding *x, const struct inq_finding *y)
 {
-    return x->share > y->share ? -1 : x->share < y->share;
+    double a = x->share >= 0.0 ? x->share : -1.0; /* not measured: last */
+    double b = y->share >= 0.0 ? y->share : -1.0;
+    return a > b ? -1 : a < b;
 }
 
 /* Findings that ask for action before those that only inform; the costly before the cheap. */

@@ -137,8 +137,7 @@ static void lint_json(const struct inq_lint *lint, struct inq_json *json)
     inq_json_string(json, "file", lint->file);
     inq_json_bool(json, "pass", lint->n_errors == 0);
     whole(json, "buffer_depth", lint->buffer_depth, 0);
-    inq_json_double(json, "peak_activations",
-                    lint->peak_memory >= 0.0 ? lint->peak_memory : (double)NAN);
+    inq_json_double(json, "peak_activations", lint->peak_memory);
     inq_json_array(json, "problems");
     for (size_t i = 0; i < lint->n; i++) {
         problem_json(json, lint, &lint->problems[i]);

@@ -456,7 +456,7 @@ static const struct inq_key worst_keys[] = {
 
 static const struct inq_key collectives_keys[] = {
     INQ_KEY("matched", INTEGER, "", "collectives matched across ranks"),
-    INQ_KEY("unmatched", INTEGER, "", "communication matched with none"),
+    INQ_KEY("unmatched", INTEGER, "", "communication events without a match"),
     INQ_KEY_NULL("ends_spread_ns_max", INTEGER, "ns",
                  "largest less smallest end of a collective, the worst, after alignment",
                  INQ_NULL_NOT_MEASURED),
@@ -690,7 +690,7 @@ static const struct inq_key info_steps_keys[] = {
 
 static const struct inq_key info_collectives_keys[] = {
     INQ_KEY("matched", INTEGER, "", "collectives matched across ranks"),
-    INQ_KEY("unmatched", INTEGER, "", "communication matched with none"),
+    INQ_KEY("unmatched", INTEGER, "", "communication events without a match"),
     INQ_KEYS_END,
 };
 

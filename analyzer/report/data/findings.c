@@ -4,8 +4,6 @@
 
 #include "inquest/failure.h"
 
-#include <math.h>
-
 /* ---- findings
  * ------------------------------------------------------------------------------------ */
 
@@ -51,7 +49,7 @@ static void fill_findings(const struct inq_context *context, struct inq_data_row
         inq_data_known(rows, f->cost_ns_per_step);
         inq_data_time(rows, f->low_ns);
         inq_data_time(rows, f->high_ns);
-        inq_data_real(rows, f->share >= 0 ? f->share : (double)NAN);
+        inq_data_real(rows, f->share);
         inq_data_text(rows, f->measured);
         inq_data_text(rows, f->expected);
     }

@@ -250,10 +250,13 @@ static void print_facts(const struct inq_context *context, const struct inq_term
                        inq_context_ns(context, last_ns - first_ns));
     }
     if (trace->n_collectives > 0 || trace->unmatched_comms > 0) {
-        inq_out_printf(terminal->out,
-                       "  %zu collectives matched across ranks, %" PRIu64
-                       " communication events matched with none\n",
-                       trace->n_collectives, trace->unmatched_comms);
+        inq_out_printf(terminal->out, "  %zu collective%s matched across ranks",
+                       trace->n_collectives, trace->n_collectives == 1 ? "" : "s");
+        if (trace->unmatched_comms > 0) {
+            inq_out_printf(terminal->out, ", %" PRIu64 " communication event%s without a match",
+                           trace->unmatched_comms, trace->unmatched_comms == 1 ? "" : "s");
+        }
+        inq_out_text(terminal->out, "\n");
     }
     if (trace->n_files == 0) {
         return;

@@ -151,7 +151,7 @@ static void fill_findings(struct made_report *made)
                                              .detail = "",
                                              .advice = "",
                                              .cost_ns_per_step = -1,
-                                             .share = -1,
+                                             .share = (double)NAN,
                                              .measured = "",
                                              .expected = ""};
     made->report = (struct inq_report){.trace = &made->trace,

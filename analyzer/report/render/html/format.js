@@ -44,6 +44,8 @@ function sayRange(from, to) {
     return sayAt(start) + "s~" + sayAt(end) + "s";
 }
 const sayPct = (share) => (isNumber(share) ? (100 * share).toFixed(1) + "\u00a0%" : "");
+/* In as many digits as a finding's title. */
+const sayShare = (share) => (100 * share).toFixed(100 * share >= 9.95 ? 0 : 1) + "\u00a0%";
 const sayCount = (n, one, many) => n.toLocaleString("en") + "\u00a0" + (n === 1 ? one : many);
 
 function sayBytes(n) {

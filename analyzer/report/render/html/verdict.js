@@ -55,7 +55,7 @@ function verdictStats(report) {
         const share = report.account && report.account.t_ns > 0 ? verdict.lost_ns_per_step / report.account.t_ns : null;
         stats.push(
             stat("Lost" + perStep(report.account), sayNs(verdict.lost_ns_per_step),
-                share === null ? "on every rank" : sayPct(share) + (isOneInterval(report.account) ? " of a capture of " : " of a step of ") + sayNs(report.account.t_ns),
+                share === null ? "on every rank" : sayShare(share) + (isOneInterval(report.account) ? " of a capture of " : " of a step of ") + sayNs(report.account.t_ns),
                 share === null ? null : lossBar(share))
         );
     }
@@ -98,8 +98,8 @@ function costOf(run, finding) {
     const account = run.report.account;
     const cause = account && account.causes.find((c) => c.id === finding.id);
     const later = cause ? cause.gain_in_order_ns / account.t_ns : 0;
-    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + perStep(account), " \u00b7 " + sayPct(later), " \u00b7 after the costlier"];
-    return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + perStep(account), isNumber(finding.share) && " \u00b7 " + sayPct(finding.share)];
+    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + perStep(account), " \u00b7 " + sayShare(later), " \u00b7 after the costlier"];
+    return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + perStep(account), isNumber(finding.share) && " \u00b7 " + sayShare(finding.share)];
 }
 
 function findingCard(run, finding, number) {

@@ -10,8 +10,6 @@
 #include "inquest/training.h"
 #include "inquest/version.h"
 
-#include <math.h>
-
 /* ---- The sections `verdict` and `findings` --------------------------------------------------- */
 
 static void json_verdict(struct inq_json *json, const struct inq_verdict *verdict)
@@ -60,7 +58,7 @@ static void write_finding(struct inq_json *json, const struct inq_finding *f)
     inq_json_numbers(json, "ranks", f->ranks, f->n_ranks);
     inq_json_numbers(json, "stages", f->stages, f->n_stages);
     inq_json_known(json, "cost_ns_per_step", f->cost_ns_per_step);
-    inq_json_double(json, "share", f->share >= 0 ? f->share : (double)NAN);
+    inq_json_double(json, "share", f->share);
     inq_json_given(json, "measured", f->measured);
     inq_json_given(json, "expected", f->expected);
     inq_json_array(json, "evidence");

@@ -80,7 +80,7 @@ static void make_replicas(struct fix_step *job, uint64_t seed, bool halfway)
 {
     struct fix_replicas *x = &job->replicas;
     uint64_t state = seed;
-    *job = (struct fix_step){.n_ranks = REPLICAS * RANKS};
+    *job = (struct fix_step){.n_ranks = (size_t)REPLICAS * RANKS};
     job->ranks = inq_mem_zalloc(job->n_ranks, sizeof *job->ranks);
     assert_non_null(job->ranks);
     for (uint32_t i = 0; i < OWN; i++) {
@@ -98,15 +98,15 @@ static void make_replicas(struct fix_step *job, uint64_t seed, bool halfway)
     assert_int_equal(inq_fix_step_edge(job, 1, COMPUTE, NULL), INQ_OK);
     *x = (struct fix_replicas){
         .n = REPLICAS, .n_ops = OWN, .n_edges = job->n_edges, .n_groups = 1, .n_delayed = COMPUTE};
-    x->dur_ns = inq_mem_zalloc(REPLICAS * OWN, sizeof *x->dur_ns);
-    x->delay_ns = inq_mem_zalloc(REPLICAS * COMPUTE, sizeof *x->delay_ns);
+    x->dur_ns = inq_mem_zalloc((size_t)REPLICAS * OWN, sizeof *x->dur_ns);
+    x->delay_ns = inq_mem_zalloc((size_t)REPLICAS * COMPUTE, sizeof *x->delay_ns);
     assert_non_null(x->dur_ns);
     assert_non_null(x->delay_ns);
-    for (size_t i = 0; i < REPLICAS * OWN; i++) {
+    for (size_t i = 0; i < (size_t)REPLICAS * OWN; i++) {
         x->dur_ns[i] = below(&state, 1000);
         job->ops[i % OWN].dur_ns = i < OWN ? x->dur_ns[i] : job->ops[i % OWN].dur_ns;
     }
-    for (size_t i = 0; i < REPLICAS * COMPUTE; i++) {
+    for (size_t i = 0; i < (size_t)REPLICAS * COMPUTE; i++) {
         x->delay_ns[i] = below(&state, 100);
         job->ops[i % COMPUTE].delay_ns =
             i < COMPUTE ? x->delay_ns[i] : job->ops[i % COMPUTE].delay_ns;

@@ -177,7 +177,7 @@ static void exposed__asks_for_action_where_most_of_it_is_transfer(void **state)
         j.account.class_ns[INQ_ACCOUNT_COMPUTE] = 1;
         j.account.class_ns[INQ_ACCOUNT_TRANSFER] = 3000 - open;
         j.account.class_ns[INQ_ACCOUNT_COMM] = 3000 + open;
-        judge(&j);
+        find_all(&j);
         assert_int_equal(j.findings.n, 1);
         assert_int_equal(j.findings.at[0].severity, open ? INQ_SEVERITY_INFO : INQ_SEVERITY_LOW);
         forget(&j);

@@ -111,7 +111,7 @@ static void open__is_not_healthy_from_half_of_the_time_on(void **state)
     assert_int_equal(healthy(4, 3, 4999, "No straggler. A step takes "), INQ_CONFIDENCE_HYPOTHESIS);
     account.class_ns[INQ_ACCOUNT_COMPUTE] = 5000;
     account.class_ns[INQ_ACCOUNT_COMM] = 5000;
-    struct inq_verdict verdict = judge(&account, &blame, &arena);
+    struct inq_verdict verdict = verdict_on(&account, &blame, &arena);
     assert_string_equal(verdict.cls, "waiting_unexplained");
     assert_int_equal(verdict.confidence, INQ_CONFIDENCE_HYPOTHESIS);
     assert_non_null(strstr(verdict.headline, "50 % of the time is exposed communication"));

@@ -72,15 +72,41 @@ static int64_t usual_gap(const struct inq_op_model *m, size_t step, int64_t *spa
     return inq_lower_median_i64(space, n);
 }
 
+/* Transfers into a stage carry the same bytes: what takes more than this many times as long as the
+ * usual one is not the transfer, but a host that paused before or during it. */
+enum { LONGEST_TRANSFER = 2 };
+
+static bool has_link(const struct fall *x, size_t op, int64_t usual_ns)
+{
+    return x->delay[op] > usual_ns && inq_op_needs_stage(x->f->m, op);
+}
+
+/* Longest delay beyond the usual gap that is a transfer, for ops of one type on one stage. */
+static int64_t longest_transfer(const struct fall *x, const struct inq_op_bins *bins, size_t bin,
+                                int64_t usual_ns, int64_t *space)
+{
+    size_t n = 0;
+    for (size_t k = bins->start[bin]; k < bins->start[bin + 1]; k++) {
+        if (has_link(x, bins->op[k], usual_ns)) {
+            space[n++] = x->delay[bins->op[k]] - usual_ns;
+        }
+    }
+    return LONGEST_TRANSFER * inq_lower_median_i64(space, n);
+}
+
 /* Delays. Where transfers were not recorded, what an op that needs another stage was delayed beyond
- * the usual gap before an op is the transfer: only the gap goes. */
+ * the usual gap before an op is the transfer, as long as one may take: only that stays. */
 static void remove_host_gaps(struct fall *x, size_t step)
 {
-    const struct inq_op_model *m = x->f->m;
-    int64_t usual = usual_gap(m, step, x->end);
-    for (size_t i = 0; i < m->graph->n_ops; i++) {
-        bool link = x->delay[i] > usual && inq_op_needs_stage(m, i);
-        x->delay[i] = link ? x->delay[i] - usual : 0;
+    const struct inq_op_bins *bins = &x->f->stages;
+    int64_t usual_ns = usual_gap(x->f->m, step, x->end);
+    for (size_t bin = 0; bin < bins->n; bin++) {
+        int64_t longest_ns = longest_transfer(x, bins, bin, usual_ns, x->end);
+        for (size_t k = bins->start[bin]; k < bins->start[bin + 1]; k++) {
+            uint32_t op = bins->op[k];
+            int64_t beyond_ns = has_link(x, op, usual_ns) ? x->delay[op] - usual_ns : 0;
+            x->delay[op] = beyond_ns < longest_ns ? beyond_ns : longest_ns;
+        }
     }
 }
 

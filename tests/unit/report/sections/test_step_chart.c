@@ -186,8 +186,8 @@ static void heat_map__shades_by_slowdown(void **state)
     inq_out_bytes(&out, "", 1);
     assert_non_null(strstr(out.buf, "            PP 0    PP 1\n"
                                     "DP 0       1.000   1.005\n"
-                                    "DP 1     : 1.200     n/a\n"
-                                    "DP 2         n/a # 1.400\n"));
+                                    "DP 1     : 1.200     N/A\n"
+                                    "DP 2         N/A # 1.400\n"));
     out.len = 0;
     terminal.width = 20; /* no room for the numbers */
     assert_int_equal(inq_text_heat_map(&view, &terminal, NULL), INQ_OK);

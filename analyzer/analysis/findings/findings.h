@@ -60,6 +60,7 @@ typedef void inq_findings_from(const struct inq_trace *trace, struct inq_finding
 inq_findings_from inq_findings_from_stragglers; /* attribution */
 inq_findings_from inq_findings_from_time;       /* rank_times, steps */
 inq_findings_from inq_findings_from_graph;      /* whatif, pipeline */
+inq_findings_from inq_findings_from_training;   /* training */
 inq_findings_from inq_findings_from_inputs;     /* missing ranks, damage */
 inq_findings_from inq_findings_from_failure;    /* failure */
 

@@ -7,10 +7,7 @@
 #include <string.h>
 
 /* There are no gaps between the members of a launch; behind the last one there may be. */
-enum {
-    MAX_LAUNCHES = 1 << 28,
-    CONTENT = offsetof(struct inq_launch, source) + sizeof(inq_str)
-};
+enum { MAX_LAUNCHES = 1 << 28, CONTENT = offsetof(struct inq_launch, source) + sizeof(inq_str) };
 _Static_assert(CONTENT == 6 * sizeof(int32_t) + sizeof(int64_t) + 5 * sizeof(inq_str),
                "launches are compared and hashed as bytes");
 

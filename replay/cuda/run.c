@@ -54,6 +54,8 @@ static void gpu_program_release(struct inq_gpu_program *program)
     inq_mem_free(p->event);
     inq_mem_free(p->host);
     inq_mem_free(p->work.send);
+    inq_mem_free(p->work.host_send);
+    inq_mem_free(p->work.host_recv);
     inq_mem_free(p->work.recv);
     inq_mem_free(p->work.c);
     inq_mem_free(p->work.stream);

@@ -141,6 +141,23 @@ static const char *say_unsplit(struct inq_findings *f, struct inq_finding *findi
                              unsplit_ns < ns ? inq_findings_time(f, unsplit_ns) : "all");
 }
 
+/* Whether a class of `ns`, this share of the time, asks for action, and how sure that is. */
+static void rate(struct inq_finding *finding, const struct view *view, const struct inq_account *a,
+                 int64_t ns, double share, bool one_rank)
+{
+    /* Of ranks that could tell each other's arrivals, but do not: nothing says what to work on. */
+    bool open = view->too == INQ_ACCOUNT_COMM && !one_rank &&
+                (double)a->class_ns[INQ_ACCOUNT_COMM] > MOSTLY_UNSPLIT * (double)ns;
+
+    finding->share = share;
+    if (share >= view->low && !open) {
+        finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
+    }
+    if (a->steps_judged < 2) { /* measured, but one step need not be like the others */
+        finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    }
+}
+
 static void from_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
@@ -164,16 +181,7 @@ static void from_view(struct inq_findings *f, const struct view *view)
     if (!finding) {
         return;
     }
-    finding->share = share;
-    /* Of ranks that could tell each other's arrivals, but do not: nothing says what to work on. */
-    bool open = view->too == INQ_ACCOUNT_COMM && !one_rank &&
-                (double)a->class_ns[INQ_ACCOUNT_COMM] > MOSTLY_UNSPLIT * (double)ns;
-    if (share >= view->low && !open) {
-        finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
-    }
-    if (a->steps_judged < 2) { /* measured, but one step need not be like the others */
-        finding->confidence = INQ_CONFIDENCE_SUPPORTED;
-    }
+    rate(finding, view, a, ns, share, one_rank);
     const char *percent = inq_findings_percent(f, share);
     bool unsplit = view->too == INQ_ACCOUNT_COMM &&
                    (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns;

@@ -95,7 +95,7 @@ static uint32_t best_group(const struct weights *weights, const struct group *gr
 static void place_words(const struct weights *weights, struct group *groups,
                         const char *const *words, uint32_t n)
 {
-    uint32_t of[INQ_LOG_WORDS];
+    uint32_t of[INQ_LOG_WORDS] = {0}; /* its group, by word */
     uint64_t costs[INQ_LOG_GROUPS] = {0};
     memset(groups, 0, INQ_LOG_GROUPS * sizeof *groups);
     for (uint32_t i = 0; i < 2 * n; i++) {

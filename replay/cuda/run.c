@@ -42,7 +42,6 @@ static void gpu_program_release(struct inq_gpu_program *program)
         for (size_t k = 0; p->stream != NULL && k < p->plan->n_lanes; k++) {
             calls->stream_free(calls->self, p->stream[k]);
         }
-        inq_gpu_work_release(p);
         calls->release(calls->self, 0, p->start);
         calls->release(calls->self, 0, p->end);
         calls->release(calls->self, 0, p->delay);
@@ -53,13 +52,7 @@ static void gpu_program_release(struct inq_gpu_program *program)
     inq_mem_free(p->last);
     inq_mem_free(p->event);
     inq_mem_free(p->host);
-    inq_mem_free(p->work.send);
-    inq_mem_free(p->work.host_send);
-    inq_mem_free(p->work.host_recv);
-    inq_mem_free(p->work.recv);
-    inq_mem_free(p->work.c);
-    inq_mem_free(p->work.stream);
-    inq_mem_free(p->work.clique_of);
+    inq_gpu_work_release(p);
     *p = (struct inq_gpu_program){0};
 }
 

@@ -708,7 +708,7 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     return code;
 }
 
-void inq_gpu_work_release(struct inq_gpu_program *program)
+static void release_buffers(struct inq_gpu_program *program)
 {
     const struct inq_gpu_calls *calls = program->session->calls;
     struct inq_gpu_work *w = &program->work;
@@ -743,6 +743,21 @@ void inq_gpu_work_release(struct inq_gpu_program *program)
         calls->release(calls->self, g, w->bad[g]);
         calls->release(calls->self, g, w->streamed[g]);
     }
+}
+
+void inq_gpu_work_release(struct inq_gpu_program *program)
+{
+    struct inq_gpu_work *w = &program->work;
+    if (!program->session->lost) {
+        release_buffers(program);
+    }
+    inq_mem_free(w->send);
+    inq_mem_free(w->recv);
+    inq_mem_free(w->c);
+    inq_mem_free(w->stream);
+    inq_mem_free(w->host_send);
+    inq_mem_free(w->host_recv);
+    inq_mem_free(w->clique_of);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

@@ -5,9 +5,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-#define OP_THREADS 32
-
-/* Ops that take SMs occupy all of their partition, one block each; others one block. */
 int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
                            uint32_t does, struct inq_err *err)
 {
@@ -16,15 +13,10 @@ int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint3
     uint32_t gpu = program->layout->spots[plan->lanes[lane].rank].gpu;
     struct inq_gpu_op_args args = {
         .board = inq_gpu_board_of(program, gpu), .op = op, .first = op, .n = 1, .does = does};
-    bool wide = false;
     if (op < plan->graph->n_ops) {
         args.first = inq_graph_group_of(plan->graph, op, &args.n);
-        wide = plan->work[op] == INQ_WORK_COMPUTE && (does & INQ_GPU_DOES_HOLD) != 0 && gpu == 0 &&
-               !program->real;
     }
-    const struct inq_gpu_launch launch = {INQ_KERNEL_OP,
-                                          wide ? inq_gpu_part_sms(program->session, gpu) : 1,
-                                          OP_THREADS, &args, sizeof args};
+    const struct inq_gpu_launch launch = {INQ_KERNEL_OP, 1, 1, &args, sizeof args};
     return calls->launch(calls->self, program->stream[lane], &launch, err);
 }
 
@@ -77,45 +69,84 @@ static int64_t middle_mean(int64_t *values, size_t n)
     return mean > 0 ? mean : 0;
 }
 
+static enum inq_gpu_launch_kind launch_kind(const struct inq_plan *plan, uint32_t op)
+{
+    const struct inq_graph *g = plan->graph;
+    bool waits = false;
+    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1]; d++) {
+        waits |= plan->lane_of[g->deps[d]] != plan->lane_of[op];
+    }
+    bool member = g->members[op] != 1;
+    return waits ? (member ? INQ_GPU_MEMBER_WAITS : INQ_GPU_WAITS)
+                 : (member ? INQ_GPU_MEMBER_FOLLOWS : INQ_GPU_FOLLOWS);
+}
+
+/* Of the ops of one kind; `late` [n_ops] is scratch. */
+static void find_launch_gap(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
+                            enum inq_gpu_launch_kind kind, struct inq_gpu_gaps *gaps, int64_t *late)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < plan->graph->n_ops; i++) {
+        uint64_t ready = launch_kind(plan, i) == kind ? ready_at(plan, i, end) : 0;
+        if (ready > 0) {
+            late[n++] = (int64_t)(start[i] - ready) - delay_of(plan, i);
+        }
+    }
+    gaps->n[kind] = n;
+    gaps->launch_ns[kind] = middle_mean(late, n);
+}
+
 int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
                       struct inq_gpu_gaps *gaps, struct inq_err *err)
 {
     size_t n_ops = plan->graph->n_ops;
     *gaps = (struct inq_gpu_gaps){0};
     int64_t *late = inq_mem_alloc((n_ops + 1) * sizeof *late);
-    int64_t *over = inq_mem_alloc((n_ops + 1) * sizeof *over);
-    int code = INQ_OK;
-    if (late == NULL || over == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory for the gaps of %zu ops", n_ops);
+    if (late == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for the gaps of %zu ops", n_ops);
     }
-    size_t n_late = 0;
+    for (int kind = 0; kind < INQ_GPU_LAUNCH_KIND_COUNT; kind++) {
+        find_launch_gap(plan, start, end, (enum inq_gpu_launch_kind)kind, gaps, late);
+    }
     size_t n_over = 0;
-    for (uint32_t i = 0; code == INQ_OK && i < n_ops; i++) {
-        uint64_t ready = ready_at(plan, i, end);
-        if (ready > 0) {
-            late[n_late++] = (int64_t)(start[i] - ready) - delay_of(plan, i);
-        }
+    for (uint32_t i = 0; i < n_ops; i++) {
         if (plan->dur_ns[i] > 0) {
-            over[n_over++] = (int64_t)(end[i] - last_start(plan, i, start)) - plan->dur_ns[i];
+            late[n_over++] = (int64_t)(end[i] - last_start(plan, i, start)) - plan->dur_ns[i];
         }
     }
-    if (code == INQ_OK) {
-        gaps->n = n_late;
-        gaps->launch_ns = middle_mean(late, n_late);
-        gaps->hold_ns = middle_mean(over, n_over);
-    }
+    gaps->hold_ns = middle_mean(late, n_over);
     inq_mem_free(late);
-    inq_mem_free(over);
-    return code;
+    return INQ_OK;
+}
+
+void inq_gpu_gaps_share(struct inq_gpu_gaps *a, struct inq_gpu_gaps *b)
+{
+    for (int k = 0; k < INQ_GPU_LAUNCH_KIND_COUNT; k++) {
+        size_t known = (size_t)(a->n[k] > 0) + (size_t)(b->n[k] > 0);
+        int64_t sum = a->launch_ns[k] + b->launch_ns[k];
+        a->launch_ns[k] = b->launch_ns[k] = known > 0 ? sum / (int64_t)known : 0;
+    }
+    a->hold_ns = b->hold_ns = (a->hold_ns + b->hold_ns) / 2;
+}
+
+int64_t inq_gpu_gaps_mean_ns(const struct inq_gpu_gaps *gaps)
+{
+    int64_t sum = 0;
+    int64_t n = 0;
+    for (int k = 0; k < INQ_GPU_LAUNCH_KIND_COUNT; k++) {
+        sum += gaps->launch_ns[k] * (int64_t)gaps->n[k];
+        n += (int64_t)gaps->n[k];
+    }
+    return gaps->hold_ns + (n > 0 ? sum / n : 0);
 }
 
 void inq_gpu_gaps_take(const struct inq_plan *plan, const struct inq_gpu_gaps *gaps,
                        int64_t *delay_ns, int64_t *dur_ns)
 {
     for (uint32_t i = 0; i < plan->graph->n_ops; i++) {
-        bool waits =
-            plan->graph->dep_start[i + 1] > plan->graph->dep_start[i] || plan->place_of[i] > 0;
-        int64_t gap = gaps->hold_ns + (waits ? gaps->launch_ns : 0);
+        bool first =
+            plan->graph->dep_start[i + 1] == plan->graph->dep_start[i] && plan->place_of[i] == 0;
+        int64_t gap = gaps->hold_ns + (first ? 0 : gaps->launch_ns[launch_kind(plan, i)]);
         int64_t delay = delay_of(plan, i);
         int64_t of_delay = gap < delay ? gap : delay;
         delay_ns[i] = delay - of_delay;

@@ -89,7 +89,7 @@ static int try_kernels(const struct inq_gpu_session *s, void *stream, struct inq
     const struct inq_gpu_data_args data = {.n = 1};
     const struct inq_gpu_gemm_args gemm = {.rounds = 0};
     const struct inq_gpu_stream_args traffic = {.elems = 0};
-    const struct inq_gpu_launch launches[] = {{INQ_KERNEL_OP, 1, 32, &op, sizeof op},
+    const struct inq_gpu_launch launches[] = {{INQ_KERNEL_OP, 1, 1, &op, sizeof op},
                                               {INQ_KERNEL_GATE, 1, 1, &gate, sizeof gate},
                                               {INQ_KERNEL_TICK, 1, 1, &tick, sizeof tick},
                                               {INQ_KERNEL_PROBE, 1, 1, &probe, sizeof probe},

@@ -60,22 +60,4 @@ static inline void atomicAdd(unsigned long long *at, unsigned long long value)
     (void)__sync_fetch_and_add(at, value);
 }
 
-static inline void atomicMin(unsigned long long *at, unsigned long long value)
-{
-    inq_standin_own(at);
-    unsigned long long seen = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (value < seen && !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_SEQ_CST,
-                                                        __ATOMIC_SEQ_CST)) {
-    }
-}
-
-static inline void atomicMax(unsigned long long *at, unsigned long long value)
-{
-    inq_standin_own(at);
-    unsigned long long seen = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    while (value > seen && !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_SEQ_CST,
-                                                        __ATOMIC_SEQ_CST)) {
-    }
-}
-
 #endif

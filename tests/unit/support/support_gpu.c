@@ -272,13 +272,18 @@ static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int6
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+static bool loads(const struct fake_gpu *f)
+{
+    return f->n_graph_launches == 0;
+}
+
 static void run_command(struct fake_gpu *f, const struct fake_command *c)
 {
     struct fake_stream *s = c->stream;
     int64_t work = 0;
     switch (c->kind) {
     case FAKE_LAUNCH:
-        s->time = run_kernel(f, c, s->time + f->launch_ns);
+        s->time = run_kernel(f, c, s->time + f->launch_ns + (loads(f) ? f->load_ns : 0));
         break;
     case FAKE_FILL:
         memset(address(c->to), c->byte, c->bytes);
@@ -535,6 +540,10 @@ static int fake_launch(void *self, void *stream, const struct inq_gpu_launch *la
         return inq_err_set(err, INQ_DEVICE, "%u blocks", launch->blocks);
     }
     f->n_launches++;
+    unsigned threads = launch->blocks * launch->threads;
+    if (launch->kernel == INQ_KERNEL_OP && threads > f->op_threads) {
+        f->op_threads = threads;
+    }
     const struct fake_command c = {.kind = FAKE_LAUNCH,
                                    .stream = stream,
                                    .kernel = launch->kernel,

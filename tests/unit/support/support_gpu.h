@@ -16,6 +16,7 @@ struct fake_gpu {
     int sms;
     size_t most_parts; /* more partitions than that are refused */
     int64_t launch_ns; /* from what a kernel waits for to its start */
+    int64_t load_ns;   /* by which launches of a graph's first execution are slower */
     int64_t step_ns;   /* of the timer */
     int64_t gemm_ns;   /* a product of 256; larger ones by the cube. 0: no library */
     int64_t offset_ns; /* between the timers of two GPUs */
@@ -33,6 +34,7 @@ struct fake_gpu {
     int32_t largest;          /* rows of the largest product by the library */
     size_t part_products[32]; /* that were made on each partition */
     unsigned product_blocks;  /* of the last launch of the own kernel for products */
+    unsigned op_threads;      /* most that one op has had looking at the timer */
     int64_t now;              /* the host's clock */
     int64_t free_from;        /* when all that was put is done */
     uint32_t *flags;          /* the first host memory that was asked for */

@@ -379,8 +379,9 @@ static void gaps__are_medians_and_come_off_delays_first(void **state)
     }
     struct inq_gpu_gaps gaps;
     assert_int_equal(inq_gpu_gaps_find(plan, start, end, &gaps, NULL), INQ_OK);
-    assert_int_equal(gaps.launch_ns, 700);
+    assert_int_equal(gaps.launch_ns[INQ_GPU_FOLLOWS], 700);
     assert_int_equal(gaps.hold_ns, 40);
+    assert_int_equal(inq_gpu_gaps_mean_ns(&gaps), 740);
     int64_t got_delay[5];
     int64_t got_dur[5];
     const int64_t want_delay[5] = {0, 0, 2260, 0, 0};
@@ -388,10 +389,63 @@ static void gaps__are_medians_and_come_off_delays_first(void **state)
     inq_gpu_gaps_take(plan, &gaps, got_delay, got_dur);
     assert_memory_equal(got_delay, want_delay, sizeof want_delay);
     assert_memory_equal(got_dur, want_dur, sizeof want_dur);
-    gaps.launch_ns = 5000; /* longer than the ops: nothing below 0 */
+    gaps.launch_ns[INQ_GPU_FOLLOWS] = 5000; /* longer than the ops: nothing below 0 */
     inq_gpu_gaps_take(plan, &gaps, got_delay, got_dur);
     assert_int_equal(got_dur[4], 0);
     assert_int_equal(got_delay[2], 0);
+    inq_plan_free(plan);
+    inq_graph_free(graph);
+}
+
+/* Two lanes of two ops each; the last op waits for both lanes. In the order of the graph: the first
+ * of each lane, then the second. */
+static void gaps__of_ops_that_wait_for_other_streams_count_apart(void **state)
+{
+    (void)state;
+    struct inq_graph_builder *b = inq_graph_builder_new();
+    uint32_t id[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        struct inq_graph_op op = inq_graph_op_init();
+        op.rank = 0;
+        op.lane = i / 2;
+        op.type = INQ_OP_FORWARD;
+        op.cls = INQ_CLASS_COMPUTE;
+        assert_int_equal(inq_graph_add_op(b, &op, 1000, 0, &id[i], NULL), INQ_OK);
+    }
+    assert_int_equal(inq_graph_add_dep(b, id[0], id[1], NULL), INQ_OK);
+    assert_int_equal(inq_graph_add_dep(b, id[2], id[3], NULL), INQ_OK);
+    assert_int_equal(inq_graph_add_dep(b, id[1], id[3], NULL), INQ_OK);
+    struct inq_graph *graph = NULL;
+    assert_int_equal(inq_graph_finish(b, &graph, NULL, NULL), INQ_OK);
+    inq_graph_builder_free(b);
+    struct inq_plan *plan = plan_of(graph, NULL);
+    uint64_t start[4] = {0};
+    uint64_t end[4] = {0};
+    assert_true(plan->lane_of[2] == plan->lane_of[0] && plan->lane_of[3] == plan->lane_of[1]);
+    start[0] = start[1] = 10000;
+    end[0] = end[1] = 11000;
+    start[2] = 12400;
+    end[2] = 13400;
+    start[3] = 16100;
+    end[3] = 17100;
+    struct inq_gpu_gaps gaps;
+    assert_int_equal(inq_gpu_gaps_find(plan, start, end, &gaps, NULL), INQ_OK);
+    assert_int_equal(gaps.launch_ns[INQ_GPU_FOLLOWS], 1400);
+    assert_int_equal(gaps.launch_ns[INQ_GPU_WAITS], 2700);
+    struct inq_gpu_gaps other = {.launch_ns = {[INQ_GPU_FOLLOWS] = 1600}, .hold_ns = 50};
+    other.n[INQ_GPU_FOLLOWS] = 7;
+    inq_gpu_gaps_share(&gaps, &other);
+    assert_int_equal(other.launch_ns[INQ_GPU_FOLLOWS], 1500);
+    assert_int_equal(other.launch_ns[INQ_GPU_WAITS], 2700); /* known of one alone */
+    assert_int_equal(gaps.hold_ns, 25);
+    int64_t delay[4];
+    int64_t dur[4];
+    gaps.launch_ns[INQ_GPU_WAITS] = 600;
+    gaps.launch_ns[INQ_GPU_FOLLOWS] = 300;
+    inq_gpu_gaps_take(plan, &gaps, delay, dur);
+    assert_int_equal(dur[0], 975);
+    assert_int_equal(dur[2], 675);
+    assert_int_equal(dur[3], 375);
     inq_plan_free(plan);
     inq_graph_free(graph);
 }
@@ -410,6 +464,7 @@ int main(void)
         cmocka_unit_test(sizes__slices_cover_all_and_start_aligned),
         cmocka_unit_test(sizes__durations_split_into_products),
         cmocka_unit_test(gaps__are_medians_and_come_off_delays_first),
+        cmocka_unit_test(gaps__of_ops_that_wait_for_other_streams_count_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

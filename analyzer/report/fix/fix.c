@@ -111,6 +111,12 @@ static void executed_cells(const struct inq_fix *fix, struct inq_table *table)
                      shorter(v->speedup_ci95[1]));
 }
 
+static const char *verdict_words(const struct inq_validation *executed)
+{
+    const char *text = inq_validation_text(executed);
+    return strcmp(text, "order_confirmed") == 0 ? "order confirmed" : text;
+}
+
 /* One fix a row. Release the table on failure too. */
 static void fix_table(const struct inq_fixes *fixes, struct inq_table *table)
 {
@@ -150,7 +156,7 @@ static void fix_table(const struct inq_fixes *fixes, struct inq_table *table)
         } else {
             inq_table_real(table, fix->speedup, 3);
         }
-        inq_table_text(table, run          ? inq_validation_text(&fix->executed)
+        inq_table_text(table, run          ? verdict_words(&fix->executed)
                               : !known     ? "not predicted"
                               : fix->helps ? (fix->repairs ? "repairs" : "helps")
                                            : "does not help");
@@ -304,7 +310,7 @@ static void fix_say_executed(const struct inq_fixes *fixes, struct inq_out *out)
     }
     inq_out_printf(out, "Executed by %s on %s", fixes->engine, fixes->device);
     if (fixes->scale < 1.0 || fixes->scale > 1.0) {
-        inq_out_printf(out, ", time scaled by %g", fixes->scale);
+        inq_out_printf(out, ", time scaled by %.3g", fixes->scale);
     }
     inq_out_printf(out, ": the original took %s (%s: %s to %s, n = %zu) where %s was expected",
                    time_of(fixes->executed.median_ns).text, of_what(fixes->executed.n),
@@ -358,7 +364,8 @@ enum { INDENT = 4, SHOWN = 8 };
 static const struct {
     const char *label;
     void (*say)(const struct inq_fix *fix, struct inq_out *out);
-} executed[] = {{"Gain: ", fix_say_outcome}, {"Order: ", fix_say_order}, {"Cost: ", fix_say_cost}};
+} executed[] = {
+    {"Executed step: ", fix_say_outcome}, {"Order: ", fix_say_order}, {"Cost: ", fix_say_cost}};
 
 /* ---- text ------------------------------------------------------------------------------------ */
 

@@ -166,7 +166,7 @@ static void say_what(const struct inq_replay_view *view, const struct inq_termin
     char scale[48] = "";
     char steps[48] = "";
     if (view->plan->scale < 1.0 || view->plan->scale > 1.0) {
-        (void)snprintf(scale, sizeof scale, ", time scaled by %.6g", view->plan->scale);
+        (void)snprintf(scale, sizeof scale, ", time scaled by %.3g", view->plan->scale);
     }
     if (view->steps > 1) {
         (void)snprintf(steps, sizeof steps, ", %zu steps in a row", view->steps);

@@ -309,8 +309,8 @@ static int join(struct inq_run *run, struct inq_telemetry_file *of, struct inq_e
                          err);
     }
     code = say(of,
-               inq_arena_asprintf(run->arena, "GPUs of %zu ranks, joined by host and GPU, %s",
-                                  ranks, zone_text(&m, run->arena)),
+               inq_arena_asprintf(run->arena, "GPUs of %zu rank%s, joined by host and GPU, %s",
+                                  ranks, ranks == 1 ? "" : "s", zone_text(&m, run->arena)),
                err);
     of->joined = code == INQ_OK;
     code = code == INQ_OK ? inq_trace_reserve_files(m.trace, 1, err) : code;

@@ -10,17 +10,25 @@
 
 #include <math.h>
 
+struct timed {
+    inq_str name;
+    int64_t dur_ns;
+    double blocks; /* in its grid; 0: not recorded */
+};
+
 /* The compute kernels of one rank in the judged steps, by name. All-zero is releasable. */
 struct kernel_stats {
     size_t n; /* ascending by name id */
     struct kernel_stat {
         inq_str name;
+        size_t first; /* in rows */
         uint64_t count;
         double mean_ns;  /* of the middle 80 % of the durations */
         double sigma_ns; /* of that mean, from the spread of the durations */
         double blocks;   /* mean number of blocks in a grid; 0: not recorded of all */
     } * at;
-    size_t steps; /* over which they were counted */
+    struct timed *rows; /* by (name, duration) */
+    size_t steps;       /* over which they were counted */
 };
 
 /* Kernels are surely not slower when they lie below half of the common factor by this many standard
@@ -30,14 +38,9 @@ struct kernel_stats {
 static void stats_release(struct kernel_stats *stats)
 {
     inq_mem_free(stats->at);
+    inq_mem_free(stats->rows);
     *stats = (struct kernel_stats){0};
 }
-
-struct timed {
-    inq_str name;
-    int64_t dur_ns;
-    double blocks; /* in its grid; 0: not recorded */
-};
 
 static int by_name_and_time(const void *a, const void *b, void *ctx)
 {
@@ -134,9 +137,9 @@ static struct kernel_stat sum_up(const struct timed *rows, size_t n)
     return stat;
 }
 
-static int group(const struct timed *rows, size_t n, struct kernel_stats *stats,
-                 struct inq_err *err)
+static int group(struct kernel_stats *stats, size_t n, struct inq_err *err)
 {
+    const struct timed *rows = stats->rows;
     size_t names = 0;
     for (size_t i = 0; i < n; i++) {
         names += i == 0 || rows[i].name != rows[i - 1].name;
@@ -150,7 +153,8 @@ static int group(const struct timed *rows, size_t n, struct kernel_stats *stats,
         while (end < n && rows[end].name == rows[i].name) {
             end++;
         }
-        stats->at[stats->n++] = sum_up(&rows[i], end - i);
+        stats->at[stats->n] = sum_up(&rows[i], end - i);
+        stats->at[stats->n++].first = i;
         i = end;
     }
     return INQ_OK;
@@ -160,22 +164,18 @@ static int stats_build(const struct inq_trace *trace, const struct inq_step_stat
                        uint32_t rank, struct kernel_stats *stats, struct inq_err *err)
 {
     const struct inq_rank *source = &trace->ranks[rank];
-    struct timed *rows = inq_mem_alloc((source->events.n + 1) * sizeof(*rows));
 
     *stats = (struct kernel_stats){0};
-    if (!rows) {
+    stats->rows = inq_mem_alloc((source->events.n + 1) * sizeof(*stats->rows));
+    if (!stats->rows) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernels", source->events.n);
     }
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         stats->steps += inq_step_stat_at(cells, rank, s)->valid;
     }
-    size_t n = collect(trace, source, cells, rank, rows);
-    int code = inq_sort(rows, n, sizeof(*rows), by_name_and_time, NULL, err);
-    if (code == INQ_OK) {
-        code = group(rows, n, stats, err);
-    }
-    inq_mem_free(rows);
-    return code;
+    size_t n = collect(trace, source, cells, rank, stats->rows);
+    int code = inq_sort(stats->rows, n, sizeof(*stats->rows), by_name_and_time, NULL, err);
+    return code == INQ_OK ? group(stats, n, err) : code;
 }
 
 /* The row of a name, or NULL. */
@@ -236,23 +236,43 @@ struct pair {
     double blocks; /* own over the peers' blocks in a grid; 0: not recorded */
 };
 
-static void add_name(const struct kernel_stat *own, double steps, const struct usual *usual,
-                     struct inq_kernel_comparison *result, struct pair *pairs)
+static double total_ns(const struct timed *rows, size_t n)
 {
-    double per_step = (double)own->count / steps;
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)rows[i].dur_ns;
+    }
+    return sum;
+}
 
-    if (!(usual->per_step > 0.0) || !(usual->mean_ns > 0.0)) {
-        result->more_ns += per_step * own->mean_ns;
+/* Of more kernels than the peers', as many as they have are alike: the shortest, so that what else
+ * has their name (a product of other sizes) is extra compute and no slower device. */
+static void add_name(const struct kernel_stats *own, const struct kernel_stat *stat,
+                     const struct usual *usual, struct inq_kernel_comparison *result,
+                     struct pair *pairs)
+{
+    double steps = (double)own->steps;
+    size_t alike = (size_t)llround(usual->per_step * steps);
+    struct kernel_stat same = *stat;
+
+    if (alike == 0 || !(usual->mean_ns > 0.0)) {
+        result->more_ns += (double)stat->count / steps * stat->mean_ns;
         return;
     }
+    if (stat->count > alike) {
+        const struct timed *rows = &own->rows[stat->first];
+        same = sum_up(rows, alike);
+        result->more_ns += total_ns(rows + alike, stat->count - alike) / steps;
+    } else {
+        result->more_ns += ((double)stat->count / steps - usual->per_step) * usual->mean_ns;
+    }
     struct pair *pair = &pairs[result->common++];
-    pair->name = own->name;
-    pair->blocks = own->blocks > 0.0 && usual->blocks > 0.0 ? own->blocks / usual->blocks : 0.0;
+    pair->name = stat->name;
+    pair->blocks = same.blocks > 0.0 && usual->blocks > 0.0 ? same.blocks / usual->blocks : 0.0;
     pair->time_ns = usual->per_step * usual->mean_ns;
-    pair->ratio = own->mean_ns / usual->mean_ns;
-    pair->sigma = hypot(own->sigma_ns, usual->sigma_ns * pair->ratio) / usual->mean_ns;
-    result->more_ns += (per_step - usual->per_step) * usual->mean_ns;
-    result->slower_ns += per_step * (own->mean_ns - usual->mean_ns);
+    pair->ratio = same.mean_ns / usual->mean_ns;
+    pair->sigma = hypot(same.sigma_ns, usual->sigma_ns * pair->ratio) / usual->mean_ns;
+    result->slower_ns += (double)same.count / steps * (same.mean_ns - usual->mean_ns);
 }
 
 static void compare_pairs(const struct inq_trace *trace, const struct pair *pairs,
@@ -306,7 +326,7 @@ static int compare(const struct inq_trace *trace, const struct kernel_stats *own
     } else if (own->steps > 0 && n_peers > 0) {
         for (size_t i = 0; i < own->n; i++) {
             struct usual usual = usual_of(peers, n_peers, own->at[i].name, scratch);
-            add_name(&own->at[i], (double)own->steps, &usual, result, pairs);
+            add_name(own, &own->at[i], &usual, result, pairs);
             kernels += (double)own->at[i].count / (double)own->steps;
             peers_kernels += usual.per_step;
         }
@@ -333,6 +353,8 @@ int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_sta
     int code = stats_build(trace, cells, rank, &own, err);
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         code = stats_build(trace, cells, others[i * n_others / n], &peers[i], err);
+        inq_mem_free(peers[i].rows); /* their means will do */
+        peers[i].rows = NULL;
     }
     if (code == INQ_OK) {
         code = compare(trace, &own, peers, n, result, err);

@@ -357,10 +357,47 @@ static int take_notes(struct inq_kineto *k)
     return code;
 }
 
+static bool has_device_work(const struct inq_kineto *k)
+{
+    const struct inq_events *e = &k->rank->events;
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->kind[i] == INQ_EVENT_KERNEL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tensors of a device that a host's backend reduces: a copy, the host's communication, a copy back.
+ * What the host does in between is the rank's communication, as on CPUs. */
+static int take_host_comms(struct inq_kineto *k)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; i < k->rank->n_notes && code == INQ_OK; i++) {
+        const struct inq_note note = k->rank->notes[i];
+        if (note.kind != INQ_NOTE_COMM ||
+            !is_cpu_backend(inq_strtab_get(&k->shard->names, note.name))) {
+            continue;
+        }
+        struct inq_part part = {.start_ns = note.start_ns,
+                                .dur_ns = note.dur_ns,
+                                .correlation = -1,
+                                .name = note.name,
+                                .lane = note.lane,
+                                .comm = INQ_NONE};
+        size_t row = k->rank->events.n;
+        code = inq_kineto_add_row(k, INQ_CAT_CPU_OP, &part);
+        if (code == INQ_OK && k->rank->events.n > row) {
+            code = make_comm(k, row);
+        }
+    }
+    return code;
+}
+
 int inq_kineto_settle_cpu(struct inq_kineto *k)
 {
     if (!is_cpu_rank(k)) {
-        return INQ_OK;
+        return has_device_work(k) ? take_host_comms(k) : INQ_OK;
     }
     struct host h = {.k = k};
     int code = inq_strtab_add(&k->shard->names, "CPU", 3, &k->rank->device_name, k->err);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MAX_EVENTS = LOCKSTEP_STEPS * 2 * LOCKSTEP_KERNELS,
+    MAX_EVENTS = LOCKSTEP_STEPS * (LOCKSTEP_KERNELS + LOCKSTEP_MORE + 1),
     LAUNCH_NS = 5000,
     START_NS = 1000000000
 };
@@ -147,7 +147,9 @@ static void compute(struct player *p, int step)
 
     for (int k = 0; k < kernels; k++) {
         int which = k % LOCKSTEP_NAMES;
-        double factor = 1.0 + plan->slower[p->rank][step] + (which < 2 ? plan->larger[p->rank] : 0);
+        double factor = 1.0 + plan->slower[p->rank][step] +
+                        (which < 2 ? plan->larger[p->rank] : 0) +
+                        (k >= LOCKSTEP_KERNELS ? plan->longer : 0);
         /* no two kernels quite alike: up to 2 % longer, the same in every run */
         double wobble = 1.0 + 0.001 * (double)((k * 7 + step * 13 + p->rank * 5) % 21);
         if (k == 5) {

@@ -6,7 +6,13 @@
 
 #include "inquest/trace.h"
 
-enum { LOCKSTEP_RANKS = 16, LOCKSTEP_STEPS = 12, LOCKSTEP_KERNELS = 20, LOCKSTEP_NAMES = 4 };
+enum {
+    LOCKSTEP_RANKS = 16,
+    LOCKSTEP_STEPS = 12,
+    LOCKSTEP_KERNELS = 20,
+    LOCKSTEP_MORE = 64,
+    LOCKSTEP_NAMES = 4
+};
 
 struct lockstep_plan {
     int ranks, steps;
@@ -15,7 +21,8 @@ struct lockstep_plan {
     /* What a rank does otherwise in a step: */
     double slower[LOCKSTEP_RANKS][LOCKSTEP_STEPS];   /* all kernels: 1 + this times as long */
     double larger[LOCKSTEP_RANKS];                   /* the same for the first two kernels only */
-    int more[LOCKSTEP_RANKS];                        /* kernels more than the usual 20 */
+    int more[LOCKSTEP_RANKS];                        /* kernels more than the usual 20, up to 64 */
+    double longer;                                   /* these: 1 + this times as long */
     int64_t late_ns[LOCKSTEP_RANKS][LOCKSTEP_STEPS]; /* host pause before the 6th launch */
     int64_t clock_ns[LOCKSTEP_RANKS];                /* added to all its times */
     const char *pause_name;                          /* annotation around the pause; NULL: none */

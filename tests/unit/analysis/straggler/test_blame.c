@@ -116,6 +116,23 @@ static void blame__more_kernels_are_more_work(void **state)
     expect_one(&plan, INQ_FINDING_MORE_WORK, 3, 4000000, 400000);
 }
 
+/* Products of other sizes under the name of the model's: extra compute, however much longer they
+ * are.
+ */
+static void blame__longer_kernels_of_the_same_name_are_more_work(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+
+    for (int more = 1; more <= 64; more *= 8) {
+        lockstep_init(&plan, 4, 6);
+        plan.more[2] = more;
+        plan.longer = 9.0;
+        expect_one(&plan, INQ_FINDING_MORE_WORK, 2, more * INT64_C(10000000),
+                   more * INT64_C(500000));
+    }
+}
+
 static void blame__late_host_with_what_it_did(void **state)
 {
     (void)state;
@@ -316,6 +333,7 @@ int main(void)
         cmocka_unit_test(blame__slow_gpu_by_a_common_factor),
         cmocka_unit_test(blame__larger_kernels_are_more_work),
         cmocka_unit_test(blame__more_kernels_are_more_work),
+        cmocka_unit_test(blame__longer_kernels_of_the_same_name_are_more_work),
         cmocka_unit_test(blame__late_host_with_what_it_did),
         cmocka_unit_test(blame__rare_pauses_are_found_at_their_mean_cost),
         cmocka_unit_test(blame__clocks_that_differ_blame_nobody),

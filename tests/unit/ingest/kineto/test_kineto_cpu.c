@@ -10,6 +10,7 @@
 #include "support_read.h"
 #include "support_trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,9 +194,44 @@ static void cpu__signs_of_a_device_exclude_it(void **state)
     }
 }
 
+#define KERNEL(ts, dur)                                                                            \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": " ts \
+    ", \"dur\": " dur ", \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 1}}"
+
+/* Gloo reduces a GPU's tensors on the host: that is the rank's communication. Without work of a
+ * device the file stays one in which none is recognized. */
+static void cpu__hosts_communicate_for_a_device(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"deviceProperties\": [{\"id\": 0}], \"traceEvents\": [";
+    char document[1024];
+    struct inq_shard shard;
+    (void)snprintf(document, sizeof document, "%s%s]}", head,
+                   KERNEL("10", "20") "," NOTE("gloo:all_reduce", "2", "30",
+                                               "40") "," OP("aten::mm", "1", "0", "20"));
+    read_all(document, &shard);
+    assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMPUTE), 1);
+    assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMM), 1);
+    assert_int_equal(total(&shard, INQ_CLASS_COMM), 40000);
+    const struct inq_rank *rank = &shard.ranks[0];
+    for (size_t i = 0; i < rank->events.n; i++) {
+        if (rank->events.cls[i] == INQ_CLASS_COMM) {
+            assert_int_equal(rank->comms[rank->events.comm[i]].kind, INQ_COLL_ALLREDUCE);
+            assert_int_equal(rank->lanes[rank->events.lane[i]].kind, INQ_LANE_THREAD);
+        }
+    }
+    inq_shard_release(&shard);
+    (void)snprintf(document, sizeof document, "%s%s]}", head,
+                   NOTE("gloo:all_reduce", "2", "30", "40"));
+    read_all(document, &shard);
+    assert_int_equal(shard.ranks[0].events.n, 0);
+    inq_shard_release(&shard);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpu__hosts_communicate_for_a_device),
         cmocka_unit_test(cpu__top_level_operators_compute),
         cmocka_unit_test(cpu__calls_stand_for_a_silent_backend),
         cmocka_unit_test(cpu__recordings_before_kineto_are_read),

@@ -173,6 +173,31 @@ static void limits__times_since_the_start_grow_fivefold(void **state)
     }
 }
 
+/* A slow stretch that a restart ends, ends with its attempt: the first rows of the next one, which
+ * warm up, are not in it. */
+static void limits__a_restart_ends_a_stretch(void **state)
+{
+    (void)state;
+    struct inq_out out = {0};
+    for (int attempt = 0; attempt < 2; attempt++) {
+        for (int i = 1; i <= 100; i++) {
+            inq_out_printf(&out, "step: %d loss: 2.0 step_time: %.1f\n", i,
+                           attempt == 0 && i > 60 ? 1.5 : 1.0);
+        }
+    }
+    struct told told = read_training(&out);
+    const struct inq_training *t = told.training;
+    assert_int_equal(t->n_restarts, 1);
+    assert_int_equal(t->n_events, 1);
+    assert_int_equal(t->events[0].kind, INQ_TRAINING_SLOWER);
+    assert_int_equal(t->events[0].first_step, 61);
+    assert_int_equal(t->events[0].last_step, 100);
+    assert_false(t->events[0].to_end);
+    assert_int_equal(llround(t->events[0].measured * 1e6), 1500000);
+    assert_int_equal(llround(t->events[0].expected * 1e6), 1000000);
+    release(&told, &out);
+}
+
 /* Step 0 is a step like others: not one that is counted, nor the same as step 1. */
 static void limits__step_0_is_a_step(void **state)
 {
@@ -205,6 +230,7 @@ int main(void)
         cmocka_unit_test(limits__a_stretch_begins_with_the_row_that_is_half_as_high),
         cmocka_unit_test(limits__many_slow_stretches_are_one_event),
         cmocka_unit_test(limits__times_since_the_start_grow_fivefold),
+        cmocka_unit_test(limits__a_restart_ends_a_stretch),
         cmocka_unit_test(limits__step_0_is_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

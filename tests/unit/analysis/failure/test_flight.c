@@ -316,6 +316,27 @@ static void flight__swapped_collectives_are_an_order_mismatch(void **state)
     test_dumps_release(&made);
 }
 
+/* An order is another only where both sides have the other's collective: a rank that went on to its
+ * next, or others that did, show two kinds in one place and no more. */
+static void flight__what_one_side_alone_has_is_no_order_mismatch(void **state)
+{
+    (void)state;
+    const struct test_flight_op right[] = {TEST_ALL_REDUCE(7, "4"),
+                                           {"0", "broadcast", "4", "4", "Float", "scheduled", 8}};
+    const struct test_flight_op wrong[] = {{"0", "broadcast", "4", "4", "Float", "scheduled", 7},
+                                           TEST_ALL_REDUCE(8, "4")};
+    for (size_t n_its = 1; n_its <= 2; n_its++) {
+        struct test_dumps made = {0};
+        test_add_four(&made, 1, wrong, n_its, right, 3 - n_its);
+        struct test_judged j = test_judge(made.blobs, made.n);
+        assert_int_equal(j.failure->matches[0].state, INQ_MATCH_KIND);
+        assert_int_equal(j.failure->n_roots, 1);
+        assert_int_equal(j.failure->root_ranks[0], 1);
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
+}
+
 static void flight__unfinished_on_one_rank_only_is_its_gpu(void **state)
 {
     (void)state;
@@ -499,6 +520,7 @@ int main(void)
         cmocka_unit_test(flight__two_against_two_is_undecided),
         cmocka_unit_test(flight__a_group_of_the_same_kind_decides_a_tie),
         cmocka_unit_test(flight__swapped_collectives_are_an_order_mismatch),
+        cmocka_unit_test(flight__what_one_side_alone_has_is_no_order_mismatch),
         cmocka_unit_test(flight__unfinished_on_one_rank_only_is_its_gpu),
         cmocka_unit_test(flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing),
         cmocka_unit_test(flight__two_groups_in_different_orders_are_a_deadlock),

@@ -77,7 +77,7 @@ static void pair__has_its_state_and_root(void **state)
         const struct pair *pair = &pairs[i];
         struct test_dumps made = {0};
         test_add_four(&made, 2, &pair->odd, 1, &pair->usual, 1);
-        struct test_judged j = test_judge(made.blobs, made.n);
+        struct test_judged j = test_analyze_dumps(made.blobs, made.n);
         print_message("%-42s %s\n", pair->what, inq_match_state_text(j.failure->matches[0].state));
         assert_int_equal(j.failure->matches[0].state, pair->state);
         assert_int_equal(j.failure->n_roots, pair->n_roots);
@@ -98,7 +98,7 @@ static void pair__send_and_receive_of_different_sizes_are_a_mismatch(void **stat
     struct test_dumps made = {0};
     test_add_dump(&made, 0, &send, 1);
     test_add_dump(&made, 1, &recv, 1);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_MISMATCH);
     test_judged_release(&j);
     test_dumps_release(&made);
@@ -184,7 +184,7 @@ static void pair__two_that_both_send_first_are_a_deadlock(void **state)
     struct test_dumps made = {0};
     test_add_dump(&made, 0, first, 2);
     test_add_dump(&made, 1, other, 2);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_ORDERING);
     assert_int_equal(j.failure->n_roots, 2);
     test_judged_release(&j);
@@ -208,7 +208,7 @@ static void pair__both_ways_of_a_batch_may_differ_in_size(void **state)
     struct test_dumps made = {0};
     test_add_dump(&made, 0, first, 3);
     test_add_dump(&made, 1, other, 3);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
     test_judged_release(&j);
     test_dumps_release(&made);
@@ -235,7 +235,7 @@ static void pair__a_member_without_a_dump_leaves_it_undecided(void **state)
     for (int rank = 0; rank < 3; rank++) {
         test_add_dump(&made, rank, &op, 1);
     }
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->matches[0].state, INQ_MATCH_UNDECIDED);
     assert_int_equal(j.failure->n_roots, 0);
     test_judged_release(&j);

@@ -23,3 +23,9 @@ run cpu_ops=0,dp=2,pp=2,p2p=fused,window=ragged,fault=late_host:rank=1:mode=laun
 run cpu_ops=0,dp=2,pp=2,chunks=2,fault=missing_rank:rank=3
 run cpu_ops=0,dp=4,clock=200,gpus_per_host=2,drift=20,fault=cut_file:rank=2,fault=slow_gpu:rank=1:factor=1.2
 run cpu_ops=0,dp=4,sharded=1,sync=0,fault=slow_link:host=0:factor=2,gpus_per_host=2
+run cpu_ops=0,dp=8,gpus_per_host=2,fault=slow_gpu:rank=2:factor=1.15,fault=slow_gpu:rank=3:factor=1.4
+run cpu_ops=0,dp=2,pp=4,early_recv=1,p2p_group=world,fault=slow_gpu:rank=4:last=5:factor=1.25
+run cpu_ops=0,dp=2,tp=2,pp=2,args=old,fault=late_host:rank=5:mode=gc:delay=2ms,fault=clock_drift:rank=3:ppm=80
+run shapes=1,dp=2,pp=2,experts=1,fault=more_work:rank=1:factor=1.4:mode=count,fault=uneven_experts:sigma=0.2
+run cpu_ops=0,dp=8,steps=12,fault=slow_gpu:rank=5:factor=1.3:from=4:to=9,fault=slow_link:rank=1:factor=3:from=6
+run cpu_ops=0,dp=2,steps=1,window=ragged,p2p=batched,pp=2,fault=late_host:rank=1:mode=step

@@ -277,3 +277,36 @@ void inq_report_free(struct inq_report *report)
     inq_arena_release(arena);
     inq_mem_free(arena);
 }
+
+/* ---- words for methods and sections: part of the JSON, so they never change meaning ------------
+ */
+
+const char *inq_method_text(enum inq_method method)
+{
+    switch (method) {
+    case INQ_METHOD_INQUEST:
+        return "inquest";
+    case INQ_METHOD_HTA:
+        return "hta";
+    case INQ_METHOD_TRACELENS:
+        return "tracelens";
+    }
+    return "unknown";
+}
+
+#define SECTION_KEY(name, key, title)   (key),
+#define SECTION_TITLE(name, key, title) (title),
+
+const char *inq_section_key(enum inq_section section)
+{
+    static const char *const keys[] = {INQ_SECTIONS(SECTION_KEY)};
+
+    return (unsigned)section < INQ_SECTION_COUNT ? keys[section] : "unknown";
+}
+
+const char *inq_section_title(enum inq_section section)
+{
+    static const char *const titles[] = {INQ_SECTIONS(SECTION_TITLE)};
+
+    return (unsigned)section < INQ_SECTION_COUNT ? titles[section] : "Unknown";
+}

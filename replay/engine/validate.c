@@ -111,7 +111,7 @@ static void say_base_error(struct inq_validation *v)
 }
 
 /* The cost, when it can be judged: `low` and `high` relative to the predicted gain or loss. */
-static void judge_gain(struct inq_validation *v)
+static void verify_gain(struct inq_validation *v)
 {
     double gain = v->predicted_speedup - 1.0;
     double a = (v->speedup_ci95[0] - 1.0) / gain;
@@ -131,7 +131,7 @@ static void judge_gain(struct inq_validation *v)
     }
 }
 
-static void judge_cost(struct inq_validation *v, const struct inq_validate_options *o)
+static void verify_cost(struct inq_validation *v, const struct inq_validate_options *o)
 {
     v->cost.judgement = INQ_INCONCLUSIVE;
     if (v->order.judgement != INQ_CONFIRMED && base_is_off(v)) {
@@ -147,7 +147,7 @@ static void judge_cost(struct inq_validation *v, const struct inq_validate_optio
     } else if (fabs(v->predicted_speedup - 1.0) < least_gain) {
         say(v, INQ_INCONCLUSIVE, "no gain to confirm");
     } else {
-        judge_gain(v);
+        verify_gain(v);
     }
     if (o->measured != NULL) {
         size_t len = strlen(v->cost.why);
@@ -155,8 +155,8 @@ static void judge_cost(struct inq_validation *v, const struct inq_validate_optio
     }
 }
 
-static void judge(struct inq_validation *v, const struct inq_engine *engine,
-                  const struct inq_witness *witness, const struct inq_validate_options *o)
+static void verify(struct inq_validation *v, const struct inq_engine *engine,
+                   const struct inq_witness *witness, const struct inq_validate_options *o)
 {
     v->order.judgement = INQ_INCONCLUSIVE;
     if (strstr(v->device, INQ_STANDIN_DEVICE) != NULL) {
@@ -181,7 +181,7 @@ static void judge(struct inq_validation *v, const struct inq_engine *engine,
         (void)snprintf(v->order.why, sizeof v->order.why,
                        "all %zu executions kept lanes, dependencies and groups", witness->n);
     }
-    judge_cost(v, o);
+    verify_cost(v, o);
 }
 
 const char *inq_validation_text(const struct inq_validation *validation)
@@ -353,7 +353,7 @@ static int conclude(struct runs *runs, const struct inq_validate_options *o,
     v->base_error =
         v->expected_ns > 0 ? (double)v->base.median_ns / (double)v->expected_ns - 1.0 : 0.0;
     int code = take_kinds(runs, v, err);
-    judge(v, runs->engine, &runs->witness, o);
+    verify(v, runs->engine, &runs->witness, o);
     return code;
 }
 

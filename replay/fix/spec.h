@@ -29,13 +29,13 @@ struct fix_notes {
 
 /* Changes the job. Fails with INQ_USAGE (arguments), INQ_UNSUPPORTED (does not apply here: the
  * message says why), INQ_NOMEM, INQ_LIMIT; the job is then of no use any more. */
-typedef int (*fix_apply)(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                         struct inq_err *err);
+typedef int fix_apply(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
+                      struct inq_err *err);
 
 struct fix_row {
     struct inq_fix_kind kind;
     const char *keys; /* " share layers " */
-    fix_apply apply;
+    fix_apply *apply;
     enum inq_repair_kind repair; /* of a cause, which it repairs without keys where `repairs` */
     bool argument;               /* takes one */
     bool repairs;
@@ -80,35 +80,12 @@ double inq_fix_assume(struct fix_step *job, const struct fix_need *need);
 
 /* ---- the fixes ------------------------------------------------------------------------------- */
 
-int inq_fix_replace_rank(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                         struct inq_err *err);
-int inq_fix_repair_host(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                        struct inq_err *err);
-int inq_fix_speed_rank(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                       struct inq_err *err);
-int inq_fix_swap_ranks(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                       struct inq_err *err);
-int inq_fix_rebalance(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                      struct inq_err *err);
-int inq_fix_balance_sequences(struct fix_step *job, const struct fix_args *args,
-                              struct fix_notes *said, struct inq_err *err);
-int inq_fix_schedule(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                     struct inq_err *err);
-int inq_fix_microbatches(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                         struct inq_err *err);
-int inq_fix_overlap_grads(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                          struct inq_err *err);
-int inq_fix_bucket_size(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                        struct inq_err *err);
-int inq_fix_link(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                 struct inq_err *err);
-int inq_fix_repair_link(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                        struct inq_err *err);
-int inq_fix_hierarchical(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                         struct inq_err *err);
-int inq_fix_plan_gc(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                    struct inq_err *err);
-int inq_fix_cuda_graphs(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
-                        struct inq_err *err);
+/* Of one type, each in a row of fix.c; a line per file. */
+fix_apply inq_fix_replace_rank, inq_fix_repair_host, inq_fix_speed_rank, inq_fix_swap_ranks;
+fix_apply inq_fix_rebalance, inq_fix_balance_sequences;
+fix_apply inq_fix_schedule, inq_fix_microbatches;
+fix_apply inq_fix_overlap_grads, inq_fix_bucket_size;
+fix_apply inq_fix_link, inq_fix_repair_link, inq_fix_hierarchical;
+fix_apply inq_fix_plan_gc, inq_fix_cuda_graphs;
 
 #endif

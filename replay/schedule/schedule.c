@@ -142,33 +142,39 @@ int64_t inq_transfer_ns(const struct inq_costs *costs, int32_t from, int32_t to)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Parallel to inq_schedule_kinds(). */
-static const struct inq_schedule_kind kinds[] = {
-    {"gpipe", "all forwards, then all backwards", 1},
-    {"1f1b", "one forward, one backward in steady state", 1},
-    {"interleaved", "1F1B over several model chunks a rank", 0},
-    {"looped-bfs", "every micro-batch through one chunk, then the next: breadth first", 0},
-    {"interleaved-zb", "interleaved 1F1B with the backward split: weight gradients fill in", 0},
-    {"seq1f1b", "1F1B of segments of each micro-batch's sequences, --chunks of them", 1},
-    {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down", 1},
-    {"zb-h2", "zero bubble, twice 1F1B's memory", 1},
-    {"zb-1p", "zero bubble searched by the times given, 1F1B's memory", 1},
-    {"zb-2p", "zero bubble searched by the times given, twice 1F1B's memory", 1},
-    {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory", 2},
-    {"v-half", "two chunks a rank in a V, half of 1F1B's memory", 2},
-    {"v-min", "two chunks a rank in a V, a third of 1F1B's memory", 2},
-    {"dualpipe", "from both ends at once, forward overlapped with backward, weights twice", 1},
-    {"dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank", 2},
-    {"chimera", "from both ends at once, 1F1B in each direction, weights twice", 1},
-    {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0},
-};
-static const inq_schedule_make_fn makers[] = {
-    inq_make_closed_form, inq_make_closed_form, inq_make_closed_form, inq_make_closed_form,
-    inq_make_closed_form, inq_make_closed_form, inq_make_closed_form, inq_make_closed_form,
-    inq_make_zb_greedy,   inq_make_zb_greedy,   inq_make_closed_form, inq_make_v,
-    inq_make_v,           inq_make_dual,        inq_make_dual,        inq_make_dual,
-    inq_make_dp,
-};
+/* Name, what it is, chunks per rank (0: any), and what makes it. */
+#define KINDS(X)                                                                                   \
+    X("gpipe", "all forwards, then all backwards", 1, inq_make_closed_form)                        \
+    X("1f1b", "one forward, one backward in steady state", 1, inq_make_closed_form)                \
+    X("interleaved", "1F1B over several model chunks a rank", 0, inq_make_closed_form)             \
+    X("looped-bfs", "every micro-batch through one chunk, then the next: breadth first", 0,        \
+      inq_make_closed_form)                                                                        \
+    X("interleaved-zb", "interleaved 1F1B with the backward split: weight gradients fill in", 0,   \
+      inq_make_closed_form)                                                                        \
+    X("seq1f1b", "1F1B of segments of each micro-batch's sequences, --chunks of them", 1,          \
+      inq_make_closed_form)                                                                        \
+    X("zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down", 1,               \
+      inq_make_closed_form)                                                                        \
+    X("zb-h2", "zero bubble, twice 1F1B's memory", 1, inq_make_closed_form)                        \
+    X("zb-1p", "zero bubble searched by the times given, 1F1B's memory", 1, inq_make_zb_greedy)    \
+    X("zb-2p", "zero bubble searched by the times given, twice 1F1B's memory", 1,                  \
+      inq_make_zb_greedy)                                                                          \
+    X("zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory", 2, inq_make_closed_form)     \
+    X("v-half", "two chunks a rank in a V, half of 1F1B's memory", 2, inq_make_v)                  \
+    X("v-min", "two chunks a rank in a V, a third of 1F1B's memory", 2, inq_make_v)                \
+    X("dualpipe", "from both ends at once, forward overlapped with backward, weights twice", 1,    \
+      inq_make_dual)                                                                               \
+    X("dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank", 2,             \
+      inq_make_dual)                                                                               \
+    X("chimera", "from both ends at once, 1F1B in each direction, weights twice", 1,               \
+      inq_make_dual)                                                                               \
+    X("dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0, inq_make_dp)
+
+#define KIND(name, what, chunks, make)  {name, what, chunks},
+#define MAKER(name, what, chunks, make) make,
+
+static const struct inq_schedule_kind kinds[] = {KINDS(KIND)};
+static const inq_schedule_make_fn makers[] = {KINDS(MAKER)};
 
 int inq_schedule_generate(const struct inq_schedule_generator *generators, size_t n,
                           const struct inq_schedule_spec *spec, struct inq_schedule *schedule,

@@ -203,8 +203,8 @@ static bool in_list(const int32_t *list, size_t n, int rank)
 }
 
 /* With its dump a root is named; without it, it is among those that may be the cause. */
-static void judge(const struct fault *fault, enum loss loss, const struct inq_failure *f,
-                  struct score *score)
+static void score_verdict(const struct fault *fault, enum loss loss, const struct inq_failure *f,
+                          struct score *score)
 {
     bool named = true;
     bool only = true;
@@ -285,7 +285,7 @@ static void one_case(struct job *job, struct fault *fault, enum loss loss, bool 
         score->n++;
         score->split++;
     } else {
-        judge(fault, loss, report->failure, score);
+        score_verdict(fault, loss, report->failure, score);
     }
     if (verbose && score->roots == before.roots) {
         printf("  missed: tp=%d pp=%d dp=%d %s, %s, %s, rank %d op %d: %s\n", job->tp, job->pp,

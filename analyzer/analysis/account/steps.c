@@ -548,8 +548,8 @@ static void drop_open(const struct layout *l)
     }
 }
 
-static int judge(const struct layout *l, const struct inq_op_model *model, struct inq_arena *arena,
-                 struct inq_err *err)
+static int choose_judged(const struct layout *l, const struct inq_op_model *model,
+                         struct inq_arena *arena, struct inq_err *err)
 {
     struct inq_account *account = l->account;
     bool fits = true;
@@ -638,7 +638,7 @@ int inq_account_rebase_steps(struct inq_account *account, const struct inq_op_mo
         begin_together(&l, s);
     }
     if (code == INQ_OK) {
-        code = judge(&l, model, arena, err);
+        code = choose_judged(&l, model, arena, err);
     }
     if (code == INQ_OK) {
         close_cells(account);

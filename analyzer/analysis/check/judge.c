@@ -192,7 +192,7 @@ static const char *noise_text(const struct inq_check_row *row, char *buf, size_t
 }
 
 /* An absolute limit asks nothing of the baseline. */
-static void judge_absolute(struct inq_check_row *row, double limit, bool by_rule)
+static void verify_absolute(struct inq_check_row *row, double limit, bool by_rule)
 {
     char noise[128];
     row->limit = limit;
@@ -221,7 +221,7 @@ static double unit_of(const struct limits *limits, const struct inq_measure *bas
 }
 
 /* Against several runs, whose spread is measured. */
-static void judge_pooled(struct inq_check_row *row, const struct limits *limits, double allowed)
+static void verify_pooled(struct inq_check_row *row, const struct limits *limits, double allowed)
 {
     double unit = unit_of(limits, &row->base);
     double creep = inq_pool_creep(&row->base, row->now.value, unit);
@@ -279,7 +279,7 @@ static double reach(const struct inq_check_row *row, double slack, double chance
     return is_within_step(row) ? hypot(slack, chance) : slack + chance;
 }
 
-static void judge_relative(struct inq_check_row *row, const struct limits *limits, double part)
+static void verify_relative(struct inq_check_row *row, const struct limits *limits, double part)
 {
     double allowed = allowance(limits, &row->base, part);
     double slack = allowed + rounding(&row->base);
@@ -325,7 +325,7 @@ static double pooled_of(const struct inq_check_row *row, const struct limits *li
     return inq_pool_allowance(&row->base, unit_of(limits, &row->base), limits->replicas);
 }
 
-static void judge(struct inq_check_row *row, const struct limits *limits)
+static void verify(struct inq_check_row *row, const struct limits *limits)
 {
     const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
     bool measured = isfinite(row->now.value);
@@ -346,14 +346,14 @@ static void judge(struct inq_check_row *row, const struct limits *limits)
         (void)snprintf(row->message, sizeof row->message,
                        "%s could not be measured, and the baseline has it", title);
     } else if (rule->kind == INQ_RULE_LIMIT) {
-        judge_absolute(row, rule->value, true);
+        verify_absolute(row, rule->value, true);
     } else if (inq_measure_info(row->now.kind)->growth == INQ_GROWS_NOT) {
-        judge_absolute(row, 0.0, false);
+        verify_absolute(row, 0.0, false);
     } else if (known && !limits->rules->has_tolerance && rule->kind != INQ_RULE_TOLERANCE &&
                isfinite(pooled_of(row, limits))) {
-        judge_pooled(row, limits, pooled_of(row, limits));
+        verify_pooled(row, limits, pooled_of(row, limits));
     } else if (known) {
-        judge_relative(row, limits, tolerance_of(row, limits));
+        verify_relative(row, limits, tolerance_of(row, limits));
     } else {
         row->outcome = INQ_CHECK_ADDED;
         (void)snprintf(row->message, sizeof row->message,
@@ -427,7 +427,7 @@ static int add_findings(struct inq_check *check, const struct inq_snapshot *now,
         }
     }
     row->now.value = (double)check->n_new;
-    judge(row, limits);
+    verify(row, limits);
     if (check->n_new > 0) {
         (void)snprintf(row->message, sizeof row->message,
                        "%zu new finding%s of severity %s or above: %.400s", check->n_new,
@@ -547,7 +547,7 @@ static void add_row(struct inq_check *check, const struct inq_measure *now,
     none.n = 0;
     *row = (struct inq_check_row){.now = now != NULL ? *now : none,
                                   .base = base != NULL ? *base : none};
-    judge(row, limits);
+    verify(row, limits);
 }
 
 /* ---- where and why ---------------------------------------------------------------------------*/
@@ -696,7 +696,7 @@ static void say_lint(struct inq_check *check, const struct inq_snapshot *now)
 
 /* A gain is kept by a new baseline only, and by none of a run that fails. A stage that takes a
  * smaller part of a step in which another takes longer gained nothing. */
-static void judge_gains(struct inq_check *check)
+static void verify_gains(struct inq_check *check)
 {
     char title[INQ_MEASURE_NAME + 32];
     bool regressed = any_regressed(check);
@@ -761,7 +761,7 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
     add_rows(check, now, base, &limits);
     say_lint(check, now);
     explain_step(check);
-    judge_gains(check);
+    verify_gains(check);
     if (now->subject == INQ_SUBJECT_RUN) {
         code = add_findings(check, now, base, &limits, err);
     }

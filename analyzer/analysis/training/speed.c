@@ -29,6 +29,7 @@ struct levels {
     size_t n, per;
     double *at;   /* [n] */
     size_t *row;  /* [n] the first row of a unit, into the series */
+    size_t *last; /* [n] its last one: rows between two units may be of neither */
     double least; /* how much higher is high */
 };
 
@@ -128,6 +129,7 @@ static void take_levels(const struct inq_training_series *s, const struct inq_tr
         sum += value;
         if (++n == v->per) {
             v->at[v->n] = log(sum / (double)n);
+            v->last[v->n] = row;
             v->row[v->n++] = first;
             sum = 0.0;
             n = 0;
@@ -139,7 +141,8 @@ static bool make_levels(const struct inq_training_series *s, size_t n, struct le
 {
     v->at = inq_arena_array(s->scratch, n, sizeof *v->at);
     v->row = inq_arena_array(s->scratch, n, sizeof *v->row);
-    return v->at != NULL && v->row != NULL;
+    v->last = inq_arena_array(s->scratch, n, sizeof *v->last);
+    return v->at != NULL && v->row != NULL && v->last != NULL;
 }
 
 /* Median of told values in rows [from, to). */
@@ -220,9 +223,8 @@ static void to_rows(const struct inq_training_series *s, const struct levels *v,
     double during = exp(stretch->during);
     size_t foot = foot_of(v, stretch);
     size_t from = v->row[foot > 0 ? foot - 1 : 0];
-    size_t next = stretch->last + 1;
     *slow = (struct slow){.first = v->row[stretch->first],
-                          .last = next < v->n ? v->row[next] - 1 : span->row[span->n - 1],
+                          .last = stretch->to_end ? span->row[span->n - 1] : v->last[stretch->last],
                           .per = v->per,
                           .to_end = stretch->to_end};
     if (v->per > 1) {

@@ -430,7 +430,7 @@ static int update(struct gate *g, struct inq_err *err)
     return code;
 }
 
-static int judge(struct gate *g)
+static int compare_or_update(struct gate *g)
 {
     struct inq_err err = {0};
     bool updates = g->cli->given[INQ_OPT_UPDATE];
@@ -475,7 +475,7 @@ static bool is_for_reviewers(enum inq_format format)
 /* One status for all: that of the first that could not be checked, else whether any fails. */
 static int check_all(struct gates *g)
 {
-    int (*const steps[])(struct gate *) = {read_baseline, measure, judge};
+    int (*const steps[])(struct gate *) = {read_baseline, measure, compare_or_update};
     struct inq_check_result *results = inq_mem_zalloc(g->n + 1, sizeof *results);
     size_t n = 0;
     int status = INQ_EXIT_OK;

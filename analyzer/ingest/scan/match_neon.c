@@ -5,22 +5,11 @@
 #include <string.h>
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
-#include <arm_neon.h>
+#include "base/neon.h"
 
 static inline uint8x16_t load(const void *p)
 {
     return vld1q_u8(p);
-}
-
-/* A bit for each byte of four vectors that is 0xff rather than 0: what is left of a byte is its own
- * bit of eight, and neighbours are added up three times. */
-static inline uint64_t bits_of(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d)
-{
-    const uint8x16_t own = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
-    uint8x16_t low = vpaddq_u8(vandq_u8(a, own), vandq_u8(b, own));
-    uint8x16_t high = vpaddq_u8(vandq_u8(c, own), vandq_u8(d, own));
-    low = vpaddq_u8(low, high);
-    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(low, low)), 0);
 }
 
 /* Four bits for each byte that is different. */
@@ -46,8 +35,8 @@ static inline bool literal_at(const char *p, const struct inq_shape_node *node)
 static inline uint64_t mask_of(const char *p, char c)
 {
     uint8x16_t wanted = vdupq_n_u8((uint8_t)c);
-    return bits_of(vceqq_u8(load(p), wanted), vceqq_u8(load(p + 16), wanted),
-                   vceqq_u8(load(p + 32), wanted), vceqq_u8(load(p + 48), wanted));
+    return inq_neon_bits(vceqq_u8(load(p), wanted), vceqq_u8(load(p + 16), wanted),
+                         vceqq_u8(load(p + 32), wanted), vceqq_u8(load(p + 48), wanted));
 }
 
 static inline uint8x16_t are_digits(const char *p)
@@ -58,7 +47,7 @@ static inline uint8x16_t are_digits(const char *p)
 static inline uint32_t digits_at(const char *p)
 {
     uint8x16_t none = vdupq_n_u8(0);
-    return (uint32_t)bits_of(are_digits(p), are_digits(p + 16), none, none);
+    return (uint32_t)inq_neon_bits(are_digits(p), are_digits(p + 16), none, none);
 }
 
 #define MATCH inq_shape_match_neon

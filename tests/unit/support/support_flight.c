@@ -69,7 +69,7 @@ void test_dumps_release(struct test_dumps *made)
     }
 }
 
-struct test_judged test_judge(const struct inq_ingest_blob *blobs, size_t n)
+struct test_judged test_analyze_dumps(const struct inq_ingest_blob *blobs, size_t n)
 {
     struct test_judged j = {0};
     struct inq_err err = {0};
@@ -89,7 +89,7 @@ void test_judged_release(struct test_judged *j)
 
 struct test_judged test_find(struct test_dumps *made, enum inq_failure_class cls, const char *roots)
 {
-    struct test_judged j = test_judge(made->blobs, made->n);
+    struct test_judged j = test_analyze_dumps(made->blobs, made->n);
     char found[128] = "";
     size_t len = 0;
     for (size_t i = 0; i < j.failure->n_roots && len + 16 < sizeof found; i++) {

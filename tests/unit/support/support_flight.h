@@ -50,7 +50,7 @@ struct test_judged {
     const struct inq_failure *failure;
 };
 
-struct test_judged test_judge(const struct inq_ingest_blob *blobs, size_t n);
+struct test_judged test_analyze_dumps(const struct inq_ingest_blob *blobs, size_t n);
 void test_judged_release(struct test_judged *j);
 /* Judges the dumps, releases them, and compares class and roots (as in "0, 3"). */
 struct test_judged test_find(struct test_dumps *made, enum inq_failure_class cls,

@@ -771,7 +771,7 @@ static void take_labelled(struct inq_log_case *c)
     }
 }
 
-static void judge(const struct judging *j)
+static void choose_cause(const struct judging *j)
 {
     struct inq_log_case *c = j->c;
     const struct inq_attributed_line *first = NULL; /* of the file or, with times, of all */
@@ -816,7 +816,7 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
     code = code == INQ_OK ? inq_log_find_absent(c, err) : code;
     if (code == INQ_OK) {
         find_ending(c);
-        judge(&j);
+        choose_cause(&j);
     }
     end_trained(&j.trained);
     return code;

@@ -279,7 +279,7 @@ static bool list_unfinished(const struct table *t, struct inq_state_verdict *ver
     return passed && verdict->n_odd > 0;
 }
 
-static enum inq_match_state judge(const struct table *t, struct inq_state_verdict *verdict)
+static enum inq_match_state find_mismatch(const struct table *t, struct inq_state_verdict *verdict)
 {
     if (find_odd(t, same_kind, verdict)) {
         return is_swapped(t, verdict) ? INQ_MATCH_ORDER : INQ_MATCH_KIND;
@@ -352,7 +352,7 @@ int inq_state_match(const struct inq_state *model, uint32_t team, struct inq_sta
         verdict->usual = verdict->usual == NULL ? t.parts[i].entry : verdict->usual;
     }
     verdict->seq = t.seq;
-    verdict->state = judge(&t, verdict);
+    verdict->state = find_mismatch(&t, verdict);
     if (verdict->state == INQ_MATCH_MATCHED) {
         find_absent_later(&t, verdict);
     }

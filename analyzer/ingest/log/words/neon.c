@@ -5,7 +5,7 @@
 #include <string.h>
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
-#include <arm_neon.h>
+#include "base/neon.h"
 
 #define FIND  inq_log_find_neon
 #define BLOCK 32
@@ -21,19 +21,12 @@ static inline vector load(const char *p)
     return (vector){{vld1q_u8(bytes), vld1q_u8(bytes + 16)}};
 }
 
-/* A bit for each byte that is 0xff rather than 0. */
-static inline bits bits_of(uint8x16_t a, uint8x16_t b)
-{
-    const uint8x16_t own = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
-    uint8x16_t sums = vpaddq_u8(vandq_u8(a, own), vandq_u8(b, own));
-    sums = vpaddq_u8(sums, sums);
-    return vgetq_lane_u32(vreinterpretq_u32_u8(vpaddq_u8(sums, sums)), 0);
-}
-
 static inline bits equal_to(vector bytes, char c)
 {
     uint8x16_t wanted = vdupq_n_u8((uint8_t)c);
-    return bits_of(vceqq_u8(bytes.half[0], wanted), vceqq_u8(bytes.half[1], wanted));
+    uint8x16_t low = vceqq_u8(bytes.half[0], wanted);
+    uint8x16_t high = vceqq_u8(bytes.half[1], wanted);
+    return (bits)inq_neon_bits(low, high, low, high);
 }
 
 /* By the halves of bytes. */
@@ -69,7 +62,7 @@ static inline bits marked_at(const struct tables *tables, const char *p)
         found[k] = vorrq_u8(groups[0], groups[1]);
         found[k] = vtstq_u8(found[k], found[k]);
     }
-    return bits_of(found[0], found[1]);
+    return (bits)inq_neon_bits(found[0], found[1], found[0], found[1]);
 }
 
 #include "ingest/log/words/simd.h"

@@ -180,9 +180,46 @@ static void pool__a_passing_outlier_makes_no_new_finding(void **state)
     }
 }
 
+/* What the runs and the one after them creep by per run; 0: they do not. */
+static double creep_of(const double *values, size_t n, double unit)
+{
+    struct inq_measure base = {.n_runs = n - 1};
+    memcpy(base.runs, values, (n - 1) * sizeof *values);
+    return inq_pool_creep(&base, values[n - 1], unit);
+}
+
+/* Mann and Kendall's S of n values in order is n (n - 1) / 2, and each pair in the other order
+ * takes 2 of it, a tie 1. S - 1 has to exceed 2.576 deviations: 13.7 of six values, 20.8 of eight.
+ */
+static void pool__a_creep_is_an_order_that_chance_does_not_make(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        size_t n;
+        double values[8], slope;
+    } cases[] = {
+        {"five values in order", 5, {100, 110, 120, 130, 140}, 0.0},
+        {"six in order, S = 15", 6, {100, 110, 120, 130, 140, 150}, 10.0},
+        {"a tie, S = 14", 6, {100, 100, 120, 130, 140, 150}, 0.0},
+        {"a pair reversed, S = 13", 6, {110, 100, 120, 130, 140, 150}, 0.0},
+        {"three of eight reversed, S = 22", 8, {110, 100, 130, 120, 150, 140, 160, 170}, 10.0},
+        {"four of eight reversed, S = 20", 8, {110, 100, 130, 120, 150, 140, 170, 160}, 0.0},
+        {"descending", 6, {150, 140, 130, 120, 110, 100}, 0.0},
+        {"six in order, by 3.05 %", 6, {100, 100.61, 101.22, 101.83, 102.44, 103.05}, 0.61},
+        {"six in order, by 2.95 %", 6, {100, 100.59, 101.18, 101.77, 102.36, 102.95}, 0.0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        print_message("%s\n", cases[i].what);
+        double slope = creep_of(cases[i].values, cases[i].n, 100.0);
+        assert_true(fabs(slope - cases[i].slope) < 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pool__a_creep_is_an_order_that_chance_does_not_make),
         cmocka_unit_test(pool__two_runs_do_not_tell_their_spread),
         cmocka_unit_test(pool__the_limit_is_the_spread_and_at_least_two_percent),
         cmocka_unit_test(pool__ranks_and_stages_are_held_closer),

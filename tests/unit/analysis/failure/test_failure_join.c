@@ -16,14 +16,14 @@
     }
 
 /* Ranks 0 to 2 wait for rank 3: in its dump it has enqueued nothing more; or there is none. */
-static struct test_judged judge_with(struct test_dumps *made, bool with_dump, const char *log)
+static struct test_judged analyze_with(struct test_dumps *made, bool with_dump, const char *log)
 {
     const struct test_flight_op ops[] = {ALL("completed", 7), ALL("scheduled", 8)};
     for (int rank = 0; rank < (with_dump ? 4 : 3); rank++) {
         test_add_dump(made, rank, ops, rank == 3 ? 1 : 2);
     }
     made->blobs[made->n++] = (struct inq_ingest_blob){"run/stderr.log", log, strlen(log)};
-    return test_judge(made->blobs, made->n);
+    return test_analyze_dumps(made->blobs, made->n);
 }
 
 #define TIMEOUT(rank)                                                                              \
@@ -76,7 +76,7 @@ static void join__one_verdict_of_dumps_and_logs(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct test_dumps made = {0};
-        struct test_judged j = judge_with(&made, cases[i].with_dump, cases[i].log);
+        struct test_judged j = analyze_with(&made, cases[i].with_dump, cases[i].log);
         print_message("%s\n", j.failure->headline);
         assert_null(strstr(j.failure->headline, ",  ")); /* an op without a name */
         assert_int_equal(j.failure->cls, cases[i].cls);

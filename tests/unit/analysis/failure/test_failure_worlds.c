@@ -76,6 +76,36 @@ static void worlds__launchers(void **state)
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
+/* On one host a local rank is the rank; hosts are told apart by their names, not by how long those
+ * are, and without the domain. */
+static void worlds__a_local_rank_is_a_rank_on_one_host(void **state)
+{
+    (void)state;
+#define WARNS(host)  host ":4011:4102 [0] NCCL WARN Call to connect returned Connection refused\n"
+#define ENDED                                                                                      \
+    "E0314 10:05:31.704000 4012 torch/distributed/elastic/multiprocessing/api.py:874] failed "     \
+    "(exitcode: -6) local_rank: 1 (pid: 3042) of binary: /x/python3\n"
+    static const struct {
+        const char *text;
+        int32_t root;
+    } cases[] = {{WARNS("gx-1") WARNS("gx-1") ENDED, 1},
+                 {WARNS("gx-1") WARNS("gx-2") ENDED, -1},
+                 {WARNS("gx-1") WARNS("gx-10") ENDED, -1},
+                 {WARNS("gx-1") WARNS("gx-1.pod.example") ENDED, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct test_log log;
+        test_log_text(&log, "run/train.log", cases[i].text);
+        print_message("%s\n%s\n", cases[i].text, log.failure->headline);
+        const struct inq_log_event *end = test_log_event(&log, INQ_LOG_EXIT, 0);
+        assert_non_null(end);
+        assert_int_equal(log.failure->n_roots, cases[i].root >= 0);
+        if (cases[i].root >= 0) {
+            assert_int_equal(log.failure->root_ranks[0], cases[i].root);
+        }
+        test_log_close(&log);
+    }
+}
+
 static void worlds__accelerators_and_fabrics(void **state)
 {
     (void)state;
@@ -202,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worlds__batch_systems),
         cmocka_unit_test(worlds__launchers),
+        cmocka_unit_test(worlds__a_local_rank_is_a_rank_on_one_host),
         cmocka_unit_test(worlds__accelerators_and_fabrics),
         cmocka_unit_test(worlds__native_ends),
         cmocka_unit_test(worlds__sizes_of_shards),

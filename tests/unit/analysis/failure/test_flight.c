@@ -53,7 +53,7 @@ static void unload(struct real *real)
 
 static void check_whole(const struct real *real, enum inq_failure_class cls)
 {
-    struct test_judged j = test_judge(real->blobs, REAL);
+    struct test_judged j = test_analyze_dumps(real->blobs, REAL);
     assert_int_equal(j.failure->cls, cls);
     assert_int_equal(j.failure->n_roots, 2);
     assert_int_equal(j.failure->root_ranks[0], 9);
@@ -82,7 +82,7 @@ static void check_without(const struct real *real, size_t a, size_t b, enum inq_
             blobs[n++] = real->blobs[i];
         }
     }
-    struct test_judged j = test_judge(blobs, n);
+    struct test_judged j = test_analyze_dumps(blobs, n);
     const struct inq_failure *f = j.failure;
     for (size_t i = 0; i < f->n_roots; i++) {
         assert_true(f->root_ranks[i] == 9 || f->root_ranks[i] == 14);
@@ -176,7 +176,7 @@ static void flight__cut_dumps_never_make_a_victim_a_root(void **state)
             struct inq_ingest_blob blobs[REAL];
             memcpy(blobs, real.blobs, sizeof blobs);
             blobs[cut].n = blobs[cut].n * part / 8;
-            struct test_judged j = test_judge(blobs, REAL);
+            struct test_judged j = test_analyze_dumps(blobs, REAL);
             for (size_t i = 0; i < j.failure->n_roots; i++) {
                 assert_true(j.failure->root_ranks[i] == 9 || j.failure->root_ranks[i] == 14);
             }
@@ -308,12 +308,33 @@ static void flight__swapped_collectives_are_an_order_mismatch(void **state)
                                            TEST_ALL_REDUCE(8, "4")};
     struct test_dumps made = {0};
     test_add_four(&made, 1, wrong, 2, right, 2);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->matches[0].state, INQ_MATCH_ORDER);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 1);
     test_judged_release(&j);
     test_dumps_release(&made);
+}
+
+/* An order is another only where both sides have the other's collective: a rank that went on to its
+ * next, or others that did, show two kinds in one place and no more. */
+static void flight__what_one_side_alone_has_is_no_order_mismatch(void **state)
+{
+    (void)state;
+    const struct test_flight_op right[] = {TEST_ALL_REDUCE(7, "4"),
+                                           {"0", "broadcast", "4", "4", "Float", "scheduled", 8}};
+    const struct test_flight_op wrong[] = {{"0", "broadcast", "4", "4", "Float", "scheduled", 7},
+                                           TEST_ALL_REDUCE(8, "4")};
+    for (size_t n_its = 1; n_its <= 2; n_its++) {
+        struct test_dumps made = {0};
+        test_add_four(&made, 1, wrong, n_its, right, 3 - n_its);
+        struct test_judged j = test_analyze_dumps(made.blobs, made.n);
+        assert_int_equal(j.failure->matches[0].state, INQ_MATCH_KIND);
+        assert_int_equal(j.failure->n_roots, 1);
+        assert_int_equal(j.failure->root_ranks[0], 1);
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
 }
 
 static void flight__unfinished_on_one_rank_only_is_its_gpu(void **state)
@@ -387,13 +408,13 @@ static void flight__all_joined_is_no_rank_that_is_late(void **state)
     const struct test_flight_op open = TEST_ALL_REDUCE(7, "4");
     struct test_dumps made = {0};
     test_add_four(&made, -1, NULL, 0, &open, 1);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
     assert_int_equal(j.failure->n_roots, 0);
     assert_int_equal(j.failure->n_waits, 0); /* for the network, not for a rank */
     test_judged_release(&j);
     made.n = 3; /* without the dump of rank 3 it may be the one that did not join */
-    j = test_judge(made.blobs, made.n);
+    j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_UNKNOWN);
     assert_int_equal(j.failure->n_roots, 0);
     assert_int_equal(j.failure->n_suspected, 1);
@@ -499,6 +520,7 @@ int main(void)
         cmocka_unit_test(flight__two_against_two_is_undecided),
         cmocka_unit_test(flight__a_group_of_the_same_kind_decides_a_tie),
         cmocka_unit_test(flight__swapped_collectives_are_an_order_mismatch),
+        cmocka_unit_test(flight__what_one_side_alone_has_is_no_order_mismatch),
         cmocka_unit_test(flight__unfinished_on_one_rank_only_is_its_gpu),
         cmocka_unit_test(flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing),
         cmocka_unit_test(flight__two_groups_in_different_orders_are_a_deadlock),

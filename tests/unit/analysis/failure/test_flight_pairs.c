@@ -77,7 +77,7 @@ static void pair__has_its_state_and_root(void **state)
         const struct pair *pair = &pairs[i];
         struct test_dumps made = {0};
         test_add_four(&made, 2, &pair->odd, 1, &pair->usual, 1);
-        struct test_judged j = test_judge(made.blobs, made.n);
+        struct test_judged j = test_analyze_dumps(made.blobs, made.n);
         print_message("%-42s %s\n", pair->what, inq_match_state_text(j.failure->matches[0].state));
         assert_int_equal(j.failure->matches[0].state, pair->state);
         assert_int_equal(j.failure->n_roots, pair->n_roots);
@@ -98,7 +98,7 @@ static void pair__send_and_receive_of_different_sizes_are_a_mismatch(void **stat
     struct test_dumps made = {0};
     test_add_dump(&made, 0, &send, 1);
     test_add_dump(&made, 1, &recv, 1);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_MISMATCH);
     test_judged_release(&j);
     test_dumps_release(&made);
@@ -184,7 +184,7 @@ static void pair__two_that_both_send_first_are_a_deadlock(void **state)
     struct test_dumps made = {0};
     test_add_dump(&made, 0, first, 2);
     test_add_dump(&made, 1, other, 2);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_ORDERING);
     assert_int_equal(j.failure->n_roots, 2);
     test_judged_release(&j);
@@ -208,7 +208,7 @@ static void pair__both_ways_of_a_batch_may_differ_in_size(void **state)
     struct test_dumps made = {0};
     test_add_dump(&made, 0, first, 3);
     test_add_dump(&made, 1, other, 3);
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
     test_judged_release(&j);
     test_dumps_release(&made);
@@ -235,11 +235,36 @@ static void pair__a_member_without_a_dump_leaves_it_undecided(void **state)
     for (int rank = 0; rank < 3; rank++) {
         test_add_dump(&made, rank, &op, 1);
     }
-    struct test_judged j = test_judge(made.blobs, made.n);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
     assert_int_equal(j.failure->matches[0].state, INQ_MATCH_UNDECIDED);
+    assert_string_equal(j.failure->matches[0].what, "no dump tells whether rank 3 joined");
     assert_int_equal(j.failure->n_roots, 0);
     test_judged_release(&j);
     test_dumps_release(&made);
+}
+
+/* Rings of entries that wrapped have lost what was done: then the oldest pending send goes with the
+ * oldest pending receive. Where both list all that ever was, rank 0 is through with its first send
+ * and rank 1 is not with what received it. */
+static void pair__transfers_are_counted_from_the_start_only_where_it_is_listed(void **state)
+{
+    (void)state;
+    const struct test_flight_op sends[] = {P2P("send 0->1", "completed", 4),
+                                           P2P("send 0->1", "scheduled", 5)};
+    const struct test_flight_op receive = P2P("recv 1<-0", "scheduled", 5);
+    for (int wrapped = 0; wrapped < 2; wrapped++) {
+        struct test_dumps made = {.first_record = 40 * wrapped};
+        test_add_dump(&made, 0, sends, 2);
+        test_add_dump(&made, 1, &receive, 1);
+        test_add_dump(&made, 2, NULL, 0);
+        test_add_dump(&made, 3, NULL, 0);
+        struct test_judged j = test_analyze_dumps(made.blobs, made.n);
+        print_message("%s\n", j.failure->headline);
+        assert_int_equal(j.failure->cls,
+                         wrapped ? INQ_FAILURE_COMMUNICATION : INQ_FAILURE_GPU_STALL);
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
 }
 
 /* All are in 7; what is behind it tells already who will be missed. */
@@ -284,6 +309,7 @@ int main(void)
         cmocka_unit_test(pair__two_that_both_send_first_are_a_deadlock),
         cmocka_unit_test(pair__both_ways_of_a_batch_may_differ_in_size),
         cmocka_unit_test(pair__a_circle_is_one_whoever_else_left_no_dump),
+        cmocka_unit_test(pair__transfers_are_counted_from_the_start_only_where_it_is_listed),
         cmocka_unit_test(pair__a_later_number_that_a_member_lacks_is_told),
         cmocka_unit_test(pair__the_first_number_is_that_of_the_entry),
         cmocka_unit_test(pair__a_member_without_a_dump_leaves_it_undecided),

@@ -20,7 +20,7 @@
 
 static void check_none(struct test_dumps *made)
 {
-    struct test_judged j = test_judge(made->blobs, made->n);
+    struct test_judged j = test_analyze_dumps(made->blobs, made->n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_NONE);
     assert_int_equal(j.failure->n_roots, 0);
     test_judged_release(&j);
@@ -82,7 +82,7 @@ static void states__counters_tell_that_a_batch_is_finished(void **state)
         inq_out_printf(&out, text, 9, done);
         struct inq_ingest_blob blobs[] = {{"fr0", out.buf, out.len},
                                           {"fr1", idle, sizeof idle - 1}};
-        struct test_judged j = test_judge(blobs, 2);
+        struct test_judged j = test_analyze_dumps(blobs, 2);
         assert_int_equal(j.failure->cls, done == 9 ? INQ_FAILURE_NONE : INQ_FAILURE_CPU_STALL);
         test_judged_release(&j);
         inq_out_release(&out);
@@ -113,7 +113,7 @@ static void states__an_aborted_op_did_not_finish(void **state)
                   : "");
         struct inq_ingest_blob blobs[] = {made.blobs[0],
                                           {"run/trace_rank_1.json", out.buf, out.len}};
-        struct test_judged j = test_judge(blobs, 2);
+        struct test_judged j = test_analyze_dumps(blobs, 2);
         assert_int_equal(j.failure->cls, later ? INQ_FAILURE_NONE : INQ_FAILURE_CPU_STALL);
         assert_int_equal(j.failure->n_roots, later ? 0 : 1);
         test_judged_release(&j);
@@ -169,7 +169,7 @@ static void states__numbered_groups_are_of_all_or_of_nobody_known(void **state)
             inq_out_printf(&outs[r], text, pg, r == 1 ? 4 : 5, r == 1 ? "completed" : "scheduled");
             blobs[r] = (struct inq_ingest_blob){names[r], outs[r].buf, outs[r].len};
         }
-        struct test_judged j = test_judge(blobs, 3);
+        struct test_judged j = test_analyze_dumps(blobs, 3);
         assert_int_equal(j.failure->cls, pg == 0 ? INQ_FAILURE_CPU_STALL : INQ_FAILURE_UNKNOWN);
         assert_int_equal(j.failure->n_roots, pg == 0);
         if (pg == 0) {
@@ -195,7 +195,7 @@ static void states__many_joined_groups_at_once_may_be_no_hang(void **state)
         for (int rank = 0; rank < 4; rank++) {
             test_add_dump(&made, rank, many ? &both[rank < 2 ? 0 : rank - 1] : &all, 1);
         }
-        struct test_judged j = test_judge(made.blobs, made.n);
+        struct test_judged j = test_analyze_dumps(made.blobs, made.n);
         assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
         assert_int_equal(j.failure->confidence,
                          many ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED);
@@ -438,7 +438,7 @@ static void states__all_that_are_behind_are_roots(void **state)
         blobs[r] = r < 2 ? (struct inq_ingest_blob){names[r], waits, sizeof waits - 1}
                          : (struct inq_ingest_blob){names[r], idle, sizeof idle - 1};
     }
-    struct test_judged j = test_judge(blobs, BEHIND + 2);
+    struct test_judged j = test_analyze_dumps(blobs, BEHIND + 2);
     assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
     assert_int_equal(j.failure->n_roots, BEHIND);
     assert_int_equal(j.failure->root_ranks[BEHIND - 1], BEHIND + 1);
@@ -474,7 +474,7 @@ static void states__a_named_group_is_that_of_its_rank(void **state)
     for (int r = 0; r < 4; r++) {
         blobs[r] = (struct inq_ingest_blob){paths[r], out[r].buf, out[r].len};
     }
-    struct test_judged j = test_judge(blobs, 4);
+    struct test_judged j = test_analyze_dumps(blobs, 4);
     assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 3);

@@ -348,6 +348,8 @@ static void types__first_rule_that_fits(void **state)
         {"Memset (Device)", INQ_HTA_MEMORY},
         {"dma_copy", INQ_HTA_MEMORY},
         {"void a_dma_kernel", INQ_HTA_OTHER},
+        {"void a_Memcpy_kernel", INQ_HTA_OTHER},
+        {"void a_Memset_kernel", INQ_HTA_OTHER},
         {"Event Sync", INQ_HTA_OTHER},
         {"Stream Wait Event", INQ_HTA_OTHER},
         {"cudaLaunchKernel", INQ_HTA_OTHER},

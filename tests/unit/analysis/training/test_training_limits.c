@@ -173,6 +173,84 @@ static void limits__times_since_the_start_grow_fivefold(void **state)
     }
 }
 
+/* Three units of the last digit that losses were printed with are no jump: how fine it is, the
+ * least difference in the 50 rows before tells; without any, a fifth is one. */
+static void limits__a_jump_is_three_units_of_the_last_digit(void **state)
+{
+    (void)state;
+    static const struct {
+        int at_11; /* the row that says 1.1 */
+        double jump;
+        int n_events;
+    } cases[] = {{0, 1.3, 1}, {180, 1.3, 0}, {180, 1.4, 1}, {152, 1.3, 0}, {140, 1.3, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct inq_out out = {0};
+        for (int i = 1; i <= 300; i++) {
+            inq_out_printf(&out, "step: %d loss: %.1f\n", i,
+                           i == 200              ? cases[k].jump
+                           : i == cases[k].at_11 ? 1.1
+                                                 : 1.0);
+        }
+        struct told told = read_training(&out);
+        print_message("1.1 in row %d, %.1f in row 200\n", cases[k].at_11, cases[k].jump);
+        assert_int_equal(told.training->n_events, cases[k].n_events);
+        release(&told, &out);
+    }
+}
+
+/* Steps that take long in turn are an event from the fourth on, when three gaps are equal; before,
+ * the run went without for as long. */
+static void limits__three_equal_gaps_are_a_period(void **state)
+{
+    (void)state;
+    static const struct {
+        int first, last, n, n_events;
+    } cases[] = {{80, 140, 150, 1}, {80, 120, 130, 0}, {60, 140, 150, 0}, {80, 140, 185, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct inq_out out = {0};
+        for (int i = 1; i <= cases[k].n; i++) {
+            bool slow = i >= cases[k].first && i <= cases[k].last && i % 20 == 0;
+            inq_out_printf(&out, "step: %d loss: 2.0 step_time: %.1f\n", i, slow ? 4.0 : 1.0);
+        }
+        struct told told = read_training(&out);
+        print_message("steps %d to %d of %d\n", cases[k].first, cases[k].last, cases[k].n);
+        assert_int_equal(told.training->n_events, cases[k].n_events);
+        if (cases[k].n_events > 0) {
+            const struct inq_training_event *event = &told.training->events[0];
+            assert_int_equal(event->first_step, 80);
+            assert_int_equal(llround(event->measured * 1e6), 1150000); /* 60 rows, 3 of them long */
+            assert_int_equal(llround(event->expected * 1e6), 1000000);
+            assert_non_null(strstr(event->what, "one in 20 steps"));
+        }
+        release(&told, &out);
+    }
+}
+
+/* A slow stretch that a restart ends, ends with its attempt: the first rows of the next one, which
+ * warm up, are not in it. */
+static void limits__a_restart_ends_a_stretch(void **state)
+{
+    (void)state;
+    struct inq_out out = {0};
+    for (int attempt = 0; attempt < 2; attempt++) {
+        for (int i = 1; i <= 100; i++) {
+            inq_out_printf(&out, "step: %d loss: 2.0 step_time: %.1f\n", i,
+                           attempt == 0 && i > 60 ? 1.5 : 1.0);
+        }
+    }
+    struct told told = read_training(&out);
+    const struct inq_training *t = told.training;
+    assert_int_equal(t->n_restarts, 1);
+    assert_int_equal(t->n_events, 1);
+    assert_int_equal(t->events[0].kind, INQ_TRAINING_SLOWER);
+    assert_int_equal(t->events[0].first_step, 61);
+    assert_int_equal(t->events[0].last_step, 100);
+    assert_false(t->events[0].to_end);
+    assert_int_equal(llround(t->events[0].measured * 1e6), 1500000);
+    assert_int_equal(llround(t->events[0].expected * 1e6), 1000000);
+    release(&told, &out);
+}
+
 /* Step 0 is a step like others: not one that is counted, nor the same as step 1. */
 static void limits__step_0_is_a_step(void **state)
 {
@@ -205,6 +283,9 @@ int main(void)
         cmocka_unit_test(limits__a_stretch_begins_with_the_row_that_is_half_as_high),
         cmocka_unit_test(limits__many_slow_stretches_are_one_event),
         cmocka_unit_test(limits__times_since_the_start_grow_fivefold),
+        cmocka_unit_test(limits__a_jump_is_three_units_of_the_last_digit),
+        cmocka_unit_test(limits__three_equal_gaps_are_a_period),
+        cmocka_unit_test(limits__a_restart_ends_a_stretch),
         cmocka_unit_test(limits__step_0_is_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,6 +203,27 @@ static void json__info_has_no_markdown(void **state)
     made_report_release(&made);
 }
 
+/* A verdict lists the sections that it had to do without, and no others. */
+static void json__verdict_lists_what_it_lacks(void **state)
+{
+    (void)state;
+    struct made_report made;
+    struct document doc = {0};
+    struct inq_err err = {0};
+    made_report_fill(&made);
+    made.report.verdict.without =
+        INQ_SECTION_BIT(INQ_SECTION_COLLECTIVES) | INQ_SECTION_BIT(INQ_SECTION_WHATIF);
+    doc.text = made_report_write(&made, &JSON, 1);
+    made_report_release(&made);
+    assert_int_equal(inq_json_parse(doc.text, strlen(doc.text), &doc.root, &err), INQ_OK);
+    const struct cJSON *without = inq_json_get(inq_json_get(doc.root, "verdict"), "without");
+    assert_int_equal(inq_json_count(without), 2);
+    const struct cJSON *key = inq_json_first(without);
+    assert_string_equal(inq_json_text(key, ""), "collectives");
+    assert_string_equal(inq_json_text(inq_json_next(key), ""), "whatif");
+    release(&doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +237,7 @@ int main(void)
         cmocka_unit_test(json__a_sink_that_fails_is_told),
         cmocka_unit_test(json__info_is_valid_too),
         cmocka_unit_test(json__info_has_no_markdown),
+        cmocka_unit_test(json__verdict_lists_what_it_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

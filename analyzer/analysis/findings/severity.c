@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for the enums of a report: part of its JSON, so they never change meaning. */
+/* How severe a finding is and how sure: thresholds, and words that are part of the JSON, so they
+ * never change meaning. */
 #include "inquest/analysis.h"
 
 const char *inq_severity_text(enum inq_severity severity)
@@ -53,34 +54,4 @@ const char *inq_confidence_text(enum inq_confidence confidence)
         return "established";
     }
     return "unknown";
-}
-
-const char *inq_method_text(enum inq_method method)
-{
-    switch (method) {
-    case INQ_METHOD_INQUEST:
-        return "inquest";
-    case INQ_METHOD_HTA:
-        return "hta";
-    case INQ_METHOD_TRACELENS:
-        return "tracelens";
-    }
-    return "unknown";
-}
-
-#define SECTION_KEY(name, key, title)   (key),
-#define SECTION_TITLE(name, key, title) (title),
-
-const char *inq_section_key(enum inq_section section)
-{
-    static const char *const keys[] = {INQ_SECTIONS(SECTION_KEY)};
-
-    return (unsigned)section < INQ_SECTION_COUNT ? keys[section] : "unknown";
-}
-
-const char *inq_section_title(enum inq_section section)
-{
-    static const char *const titles[] = {INQ_SECTIONS(SECTION_TITLE)};
-
-    return (unsigned)section < INQ_SECTION_COUNT ? titles[section] : "Unknown";
 }

@@ -165,13 +165,55 @@ static void quick_sort(word *v, size_t n, int depth)
     insert_all(v, n);
 }
 
-static void sort_words(word *values, size_t n)
+/* Parts that may be made of n values before they are no longer halves in any sense. */
+static int most_parts(size_t n)
 {
     int depth = 0;
     for (size_t left = n; left > 1; left /= 2) {
         depth += 2;
     }
-    quick_sort(values, n, depth);
+    return depth;
+}
+
+static void sort_words(word *values, size_t n)
+{
+    quick_sort(values, n, most_parts(n));
+}
+
+/* The least of v[from..n) to its front, the greatest of the others behind them. */
+static void meet(word *v, size_t from, size_t n)
+{
+    size_t least = from;
+    size_t most = from - 1;
+    for (size_t i = from; i < n; i++) {
+        least = v[i] < v[least] ? i : least;
+    }
+    for (size_t i = 0; i < from; i++) {
+        most = v[i] > v[most] ? i : most;
+    }
+    int64_t low = v[from];
+    v[from] = v[least];
+    v[least] = low;
+    int64_t high = v[from - 1];
+    v[from - 1] = v[most];
+    v[most] = high;
+}
+
+static void select_words(word *v, size_t n, size_t at)
+{
+    enum { FEW = 12 };
+    for (int depth = most_parts(n); n > FEW && depth > 0; depth--) {
+        size_t left = part(v, n);
+        if (at + 1 == left) {
+            meet(v, left, n);
+            return;
+        }
+        bool right = at >= left;
+        v = right ? v + left : v;
+        n = right ? n - left : left;
+        at = right ? at - left : at;
+    }
+    sort_words(v, n);
 }
 
 void inq_sort_i64(int64_t *values, size_t n)
@@ -219,5 +261,14 @@ void inq_sort_double(double *values, size_t n)
     word *bits = (word *)values;
     turn_negative(bits, n);
     sort_words(bits, n);
+    turn_negative(bits, n);
+}
+
+void inq_select_double(double *values, size_t n, size_t at)
+{
+    /* cppcheck-suppress invalidPointerCast */
+    word *bits = (word *)values;
+    turn_negative(bits, n);
+    select_words(bits, n, at);
     turn_negative(bits, n);
 }

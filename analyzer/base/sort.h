@@ -19,6 +19,9 @@ int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq
 /* Ascending, in place, no failure. */
 void inq_sort_i64(int64_t *values, size_t n);
 void inq_sort_double(double *values, size_t n); /* NaN: in front or last, by its sign */
+/* Puts at `at` and behind it what sorting would, the others in front of or behind both: in time in
+ * proportion to n, as a rule. at < n. */
+void inq_select_double(double *values, size_t n, size_t at);
 
 /* Sorts, and keeps each value once, in front; how many. */
 size_t inq_sort_distinct_i64(int64_t *values, size_t n);

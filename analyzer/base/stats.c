@@ -35,9 +35,9 @@ double inq_quantile(double *values, size_t n, double q)
     if (n == 0) {
         return (double)NAN;
     }
-    inq_sort_double(values, n);
     double place = q * (double)(n - 1);
     size_t low = (size_t)place;
+    inq_select_double(values, n, low < n ? low : n - 1);
     if (low >= n - 1) {
         return values[n - 1];
     }

@@ -56,8 +56,11 @@ static int64_t peers_end(const struct inq_failure_case *c, size_t r)
 static bool may_be_early(const struct inq_failure_case *c, size_t r)
 {
     const struct inq_state_node *node = &c->waits.nodes[r];
-    if (node->end != INQ_END_ON_GPU || node->unstarted || !c->model.ranks[r].whole) {
+    if (node->end != INQ_END_ON_GPU || node->unstarted) {
         return false;
+    }
+    if (!c->model.ranks[r].whole) { /* one that was cut does not show when it ended */
+        return true;
     }
     int64_t own_ns = c->model.ranks[r].last_ns;
     int64_t end_ns = peers_end(c, r);

@@ -25,8 +25,6 @@
 #define BEHIND_BYTES ((size_t)32 << 10)
 /* How far a sign of progress is looked for. */
 #define PROGRESS_BYTES ((size_t)4 << 20)
-/* Words at a block's end may reach into the next. */
-#define WORD_BYTES     8
 #define MAX_ERROR_FILE ((size_t)64 << 10)
 /* Of lines in JSON objects, longer ones stay as they are. */
 #define MAX_WRAPPED ((size_t)1 << 20)
@@ -47,10 +45,18 @@ struct words {
     uint16_t first[HEADS], next[INQ_LOG_WORDS + 1]; /* rows by their first bytes; number + 1 */
 };
 
+/* What the source's thread found in a chunk. */
+struct chunk {
+    int64_t offset; /* in the file */
+    struct inq_log_marks marks;
+};
+
 /* One file being read. */
 struct reading {
     struct inq_log_book book;
     struct inq_window window;
+    struct chunk chunks[2]; /* the last ones: text at hand may be of both */
+    inq_source_work *work;  /* that the source's thread was given; NULL none */
     const char *path;
     const struct words *words;
     bool sampled;   /* training output is */
@@ -94,8 +100,8 @@ static void add_words(struct words *w, const struct inq_log_pattern *rows, uint3
 
 static void make_words(void)
 {
-    const char *words[INQ_LOG_WORDS];
-    const char *quiet[INQ_LOG_WORDS];
+    struct inq_log_wanted words[INQ_LOG_WORDS];
+    struct inq_log_wanted quiet[INQ_LOG_WORDS];
     struct words *w = &all_words;
     uint32_t n = 0;
     uint32_t n_quiet = 0;
@@ -105,7 +111,8 @@ static void make_words(void)
     add_words(w, rows, n);
     for (uint32_t i = w->n_patterns; i-- > 0;) {
         unsigned head = head_of(w->patterns[i]->needle);
-        words[i] = w->patterns[i]->needle;
+        words[i] = (struct inq_log_wanted){w->patterns[i]->needle,
+                                           w->patterns[i]->special == INQ_LOG_RESULT};
         w->next[i + 1] = w->first[head];
         w->first[head] = (uint16_t)(i + 1);
     }
@@ -116,6 +123,16 @@ static void make_words(void)
     }
     inq_log_scan_init(&w->scan, words, w->n_patterns, INQ_LOG_SCAN_AVX512);
     inq_log_scan_init(&w->quiet, quiet, n_quiet, INQ_LOG_SCAN_AVX512);
+}
+
+static void mark_all(const char *bytes, size_t n, void *note)
+{
+    inq_log_mark(note, &all_words.scan, bytes, n);
+}
+
+static void mark_quiet(const char *bytes, size_t n, void *note)
+{
+    inq_log_mark(note, &all_words.quiet, bytes, n);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -516,8 +533,6 @@ static bool may_fit(const struct inq_log_pattern *pattern, const char *lo, const
         return true;
     }
     switch ((int)pattern->special) {
-    case INQ_LOG_RESULT:
-        return (unsigned char)*p <= ' ';
     case INQ_LOG_OUTCOME: /* "exitcode" is of launchers' tables */
         return memcmp(at, pattern->needle, (size_t)(p - at)) == 0;
     case INQ_LOG_SEVERE: /* ".cc:12]" ends a prefix, and is in many lines that are none of these */
@@ -609,6 +624,32 @@ static const struct inq_log_scan *scan_at(struct reading *r, char **limit)
     return offset / STRETCH % ONE_IN == 0 ? &r->words->scan : &r->words->quiet;
 }
 
+/* The next word from `pos` up to *limit, which may come nearer: from there another search goes on.
+ * Words may reach beyond it. */
+static const char *find_word(struct reading *r, const struct inq_log_scan *scan, char **limit)
+{
+    int64_t offset = inq_window_offset(&r->window, r->pos);
+    for (size_t i = 0; i < sizeof r->chunks / sizeof *r->chunks; i++) {
+        const struct inq_log_marks *marks = &r->chunks[i].marks;
+        int64_t from = offset - r->chunks[i].offset;
+        int64_t behind = from < 0 ? -from : (int64_t)marks->covered - from;
+        if (marks->scan != scan || behind <= 0) {
+            continue;
+        }
+        *limit = *limit - r->pos > behind ? r->pos + behind : *limit;
+        if (from >= 0) {
+            size_t to = (size_t)(from + (*limit - r->pos));
+            return inq_log_find_marked(marks, r->pos, (size_t)from, to, &r->lines);
+        }
+    }
+    bool more = (size_t)(r->window.end - *limit) >= INQ_LOG_WORD_BYTES;
+    const char *end = more ? *limit + (INQ_LOG_WORD_BYTES - 1) : r->window.end;
+    const char *found = inq_log_find(scan, r->pos, end, &r->lines);
+    r->lines -=
+        found == NULL || found > *limit ? count_ends(*limit, found != NULL ? found : end) : 0;
+    return found != NULL && found < *limit ? found : NULL;
+}
+
 /* From `pos` to `last`, a place in the window; words may reach beyond it. */
 static int scan_to(struct reading *r, char *last, struct inq_err *err)
 {
@@ -617,13 +658,8 @@ static int scan_to(struct reading *r, char *last, struct inq_err *err)
         const struct inq_log_scan *scan = scan_at(r, &limit);
         const char *from = r->pos;
         uint64_t before = r->lines;
-        bool more = (size_t)(r->window.end - limit) >= WORD_BYTES;
-        char *end = more ? limit + (WORD_BYTES - 1) : r->window.end;
-        const char *found = inq_log_find(scan, r->pos, end, &r->lines);
+        const char *found = find_word(r, scan, &limit);
         char *at = found != NULL ? r->pos + (found - r->pos) : limit;
-        if (found == NULL) {
-            r->lines -= count_ends(limit, end);
-        }
         int code = look_for_progress(r, from, at, before + 1, err);
         r->pos = at;
         if (code == INQ_OK && found != NULL) {
@@ -661,9 +697,28 @@ static char *unwrap(struct reading *r)
     return from;
 }
 
+/* More text, and what the source's thread found in it. */
+static int read_more(struct reading *r, struct inq_err *err)
+{
+    int code = INQ_OK;
+    inq_source_work *work = r->sampled ? mark_quiet : mark_all;
+    if (r->work != work && r->wrapping == INQ_LOG_BARE) {
+        r->work = work;
+        code = inq_source_work_ahead(r->window.source, work, sizeof(struct inq_log_marks), err);
+    }
+    code = code == INQ_OK ? inq_window_more(&r->window, 1, err) : code;
+    const struct inq_log_marks *marks = inq_source_note(r->window.source);
+    r->chunks[0] = r->chunks[1];
+    r->chunks[1].marks.scan = NULL;
+    if (marks != NULL) {
+        r->chunks[1] = (struct chunk){(int64_t)(r->window.end_offset - marks->size), *marks};
+    }
+    return code;
+}
+
 static int scan_all(struct reading *r, struct inq_err *err)
 {
-    int code = inq_window_more(&r->window, 1, err);
+    int code = read_more(r, err);
     r->pos = r->window.p;
     while (code == INQ_OK) {
         struct inq_window *window = &r->window;
@@ -677,7 +732,7 @@ static int scan_all(struct reading *r, struct inq_err *err)
         size_t past = (size_t)(r->pos - window->p);
         window->p += past > BEHIND_BYTES ? past - BEHIND_BYTES : 0;
         past = (size_t)(r->pos - window->p);
-        code = inq_window_more(window, 1, err);
+        code = read_more(r, err);
         r->pos = window->p + past;
     }
     return code;

@@ -17,8 +17,8 @@ enum slot { STEP, EPOCH, LOSS, GRAD_NORM, STEP_S, STEP_MS, STEP_RATE, THROUGHPUT
     }
 
 static const struct {
-    const char *text;
-    size_t len;
+    char text[36];
+    unsigned char len;
     enum slot slot;
 } names[] = {
     NAME("iteration", STEP),
@@ -183,6 +183,9 @@ static bool is_other(enum slot slot, const char *text, size_t n)
 static bool is_evaluation(const char *line, size_t len)
 {
     static const char *const words[] = {"valid", "validation", "eval", "evaluation", "test"};
+    if (!holds(line, len, "val") && !holds(line, len, "test")) {
+        return false;
+    }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t n = strlen(words[i]);
         const char *end = line + len;
@@ -217,7 +220,9 @@ static const char *number_at(const char *p, double *value)
     char text[NUMBER];
     size_t n = 0;
     const char *at = p;
-    bool word = strncmp(p + (*p == '-'), "nan", 3) == 0 || strncmp(p + (*p == '-'), "inf", 3) == 0;
+    const char *name = p + (*p == '-');
+    bool word = (*name == 'n' && strncmp(name, "nan", 3) == 0) ||
+                (*name == 'i' && strncmp(name, "inf", 3) == 0);
     bool digit = (*p >= '0' && *p <= '9') ||
                  ((*p == '-' || *p == '+' || *p == '.') && p[1] >= '0' && p[1] <= '9');
     if (!word && !digit) {
@@ -347,6 +352,9 @@ static void put(struct reading *r, enum slot slot, double value, const char *uni
 static int slot_of_unit(const char *end)
 {
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (*end != units[i].text[0]) {
+            continue;
+        }
         size_t n = strlen(units[i].text);
         if (strncmp(end, units[i].text, n) == 0 && !in_word(end[n])) {
             return (int)units[i].slot;
@@ -399,8 +407,9 @@ static const char *take_number(struct reading *r, const char *line, size_t from,
 static bool is_rewarded(const char *line, size_t len)
 {
     const char *reward = memmem(line, len, "reward", 6);
-    return (reward != NULL && reward[6] != 's') || holds(line, len, "pg_loss") ||
-           holds(line, len, "policy_loss");
+    return (reward != NULL && reward[6] != 's') ||
+           (holds(line, len, "_loss") &&
+            (holds(line, len, "pg_loss") || holds(line, len, "policy_loss")));
 }
 
 bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)

@@ -433,6 +433,7 @@ static const struct inq_log_pattern patterns[] = {
     {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 6", "NCCL INFO", NULL, 6, true},
     LAST(NCCL_IB, "Got completion from peer", NULL, of_completion),
     ROW(NCCL_IB_ASYNC, "async event: ", "NET/IB", of_async),
+    ROW(NCCL_IB_ASYNC, "async error event: ", "NET/IB", of_async),
     ROW(NCCL_IB_ASYNC, "async fatal event: ", NULL, of_async),
     LAST(NCCL_CONNECT, "onnect to ", "retry count after", of_peer),
     LAST(NCCL_CONNECT, "onnect to ", "refused", of_peer),

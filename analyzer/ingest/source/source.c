@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A source fills chunks, each with room in front for what its consumer had left over. Threaded, a
- * producer fills a ring of chunks ahead of the consumer; otherwise each chunk is filled when it is
- * asked for. */
+ * producer fills a ring of chunks ahead of the consumer, which lends a hand where chunks do not
+ * depend on each other; otherwise each chunk is filled when it is asked for. */
 #include "ingest/source/source.h"
 
 #include "base/mem.h"
@@ -22,6 +22,11 @@ static const size_t DEFAULT_CHUNK = (size_t)256 << 10;
 struct slot {
     char *memory;
     size_t n;
+    void *note;
+    bool noted;
+    bool ready; /* under the source's mutex */
+    int code;   /* of what follows the bytes */
+    struct inq_err error;
 };
 
 struct inq_source {
@@ -30,7 +35,6 @@ struct inq_source {
     struct inq_source_part part; /* its size is known */
     bool opened;                 /* part.fd is the source's own */
     bool is_file;
-    uint64_t position; /* of the next read of a plain input */
     struct inq_unpack unpack;
     atomic_uint_fast64_t consumed;
 
@@ -38,20 +42,23 @@ struct inq_source {
     struct slot slots[RING_SLOTS];
     bool started, held; /* the consumer holds the slot `taken - 1` */
     pthread_t thread;
+    bool has_thread;
     pthread_mutex_t mutex;
     pthread_cond_t filled_some, freed_some;
     /* under `mutex` when threaded: */
-    size_t filled, taken; /* chunks so far; filled - taken + held are in use */
+    size_t claimed, taken; /* chunks so far; claimed - taken + held are in use */
     bool ended, stop, producer_waits, consumer_waits;
-    int code;
-    struct inq_err error;
+    inq_source_work *work;
 
     /* consumer's side: */
     char *head; /* bytes gathered by peek, with headroom and padding */
     size_t head_n, head_used;
     char *ahead; /* a chunk taken from the ring but not delivered yet */
     size_t ahead_n;
-    bool at_end;
+    const void *note;  /* of the chunk that was delivered */
+    bool at_end, last; /* last: no chunk follows the one had */
+    int code;          /* of what follows it */
+    struct inq_err error;
     uint64_t delivered;
     struct inq_damage damage;
 };
@@ -88,15 +95,15 @@ static int read_input(void *ctx, uint64_t offset, unsigned char *buffer, size_t 
     return INQ_OK;
 }
 
-static int read_plain(struct inq_source *source, char *out, size_t cap, size_t *n,
+static int read_plain(struct inq_source *source, uint64_t offset, char *out, size_t cap, size_t *n,
                       struct inq_err *err)
 {
     *n = 0;
     while (*n < cap) {
         size_t got = 0;
         const unsigned char *bytes = NULL;
-        int code = read_input(source, source->position, (unsigned char *)out + *n, cap - *n, &bytes,
-                              &got, err);
+        int code =
+            read_input(source, offset + *n, (unsigned char *)out + *n, cap - *n, &bytes, &got, err);
         if (code != INQ_OK || got == 0) {
             return code;
         }
@@ -104,60 +111,72 @@ static int read_plain(struct inq_source *source, char *out, size_t cap, size_t *
             memcpy(out + *n, bytes, got);
         }
         *n += got;
-        source->position += got;
     }
     return INQ_OK;
 }
 
-/* Fills one chunk; on failure what was had before it is kept in *n. */
-static int fill(struct inq_source *source, struct slot *slot, struct inq_err *err)
+/* Fills the chunk with that number; on failure what was had before it is kept. What is not full is
+ * the last one. */
+static void fill(struct inq_source *source, size_t number, struct slot *slot, inq_source_work *work)
 {
     char *out = slot->memory + INQ_SOURCE_HEADROOM;
-    int code;
+    slot->error = (struct inq_err){0};
     if (source->unpack.n_layers > 0) {
         const struct inq_unpack_layer *outer = &source->unpack.layers[0];
-        code = inq_unpack_read(&source->unpack, (unsigned char *)out, source->chunk_size, &slot->n,
-                               err);
+        slot->code = inq_unpack_read(&source->unpack, (unsigned char *)out, source->chunk_size,
+                                     &slot->n, &slot->error);
         atomic_store(&source->consumed, outer->codec->consumed(outer->state));
     } else {
-        code = read_plain(source, out, source->chunk_size, &slot->n, err);
-        atomic_store(&source->consumed, source->position);
+        slot->code = read_plain(source, (uint64_t)number * source->chunk_size, out,
+                                source->chunk_size, &slot->n, &slot->error);
+        atomic_fetch_add(&source->consumed, slot->n);
     }
-    return code;
+    memset(out + slot->n, 0, INQ_SOURCE_PADDING);
+    slot->noted = work != NULL && slot->n > 0;
+    if (slot->noted) {
+        work(out, slot->n, slot->note);
+    }
 }
 
 /* ---- the ring -------------------------------------------------------------------------------- */
 
+static bool is_full(const struct inq_source *source)
+{
+    return source->claimed - source->taken + source->held == source->n_slots;
+}
+
+/* Fills the next slot, which must be free. Has the mutex when called and when it returns, not
+ * meanwhile. */
+static void fill_next(struct inq_source *source)
+{
+    size_t number = source->claimed++;
+    struct slot *slot = &source->slots[number % source->n_slots];
+    inq_source_work *work = source->work;
+    slot->ready = false;
+    pthread_mutex_unlock(&source->mutex);
+    fill(source, number, slot, work);
+    pthread_mutex_lock(&source->mutex);
+    slot->ready = true;
+    source->ended = source->ended || slot->code != INQ_OK || slot->n < source->chunk_size;
+    if (source->consumer_waits) {
+        pthread_cond_signal(&source->filled_some);
+    }
+}
+
 static void *produce(void *arg)
 {
     struct inq_source *source = arg;
-    bool more = true;
-    while (more) {
-        pthread_mutex_lock(&source->mutex);
-        while (source->filled - source->taken + source->held == source->n_slots && !source->stop) {
+    pthread_mutex_lock(&source->mutex);
+    while (!source->stop && !source->ended) {
+        if (is_full(source)) {
             source->producer_waits = true;
             pthread_cond_wait(&source->freed_some, &source->mutex);
+            source->producer_waits = false;
+        } else {
+            fill_next(source);
         }
-        source->producer_waits = false;
-        bool stop = source->stop;
-        size_t index = source->filled % source->n_slots;
-        pthread_mutex_unlock(&source->mutex);
-        if (stop) {
-            break;
-        }
-        struct inq_err error = {0};
-        int code = fill(source, &source->slots[index], &error);
-        more = code == INQ_OK && source->slots[index].n > 0;
-        pthread_mutex_lock(&source->mutex);
-        source->filled += source->slots[index].n > 0;
-        source->ended = !more;
-        source->code = code;
-        source->error = error;
-        if (source->consumer_waits) {
-            pthread_cond_signal(&source->filled_some);
-        }
-        pthread_mutex_unlock(&source->mutex);
     }
+    pthread_mutex_unlock(&source->mutex);
     return NULL;
 }
 
@@ -166,51 +185,39 @@ static void release_held(struct inq_source *source)
 {
     if (source->held) {
         source->held = false;
-        size_t used = source->filled - source->taken;
+        size_t used = source->claimed - source->taken;
         if (source->producer_waits && source->n_slots - used >= WAKE_FREE) {
             pthread_cond_signal(&source->freed_some);
         }
     }
 }
 
-static int next_threaded(struct inq_source *source, struct slot **slot, struct inq_err *err)
+/* The next slot; must not be called when the last was had. Chunks of a plain input do not depend on
+ * each other: rather than wait for one the consumer fills the one behind it. */
+static struct slot *next_threaded(struct inq_source *source)
 {
     pthread_mutex_lock(&source->mutex);
     release_held(source);
-    while (source->filled == source->taken && !source->ended) {
-        source->consumer_waits = true;
-        pthread_cond_wait(&source->filled_some, &source->mutex);
-    }
-    source->consumer_waits = false;
-    int code = INQ_OK;
-    if (source->filled > source->taken) {
-        *slot = &source->slots[source->taken % source->n_slots];
-        source->taken++;
-        source->held = true;
-    } else if (source->code != INQ_OK) {
-        code = source->code;
-        if (err != NULL && err->code == INQ_OK) {
-            *err = source->error;
+    struct slot *slot = &source->slots[source->taken % source->n_slots];
+    while (source->taken == source->claimed || !slot->ready) {
+        if (source->unpack.n_layers == 0 && !source->ended && !is_full(source)) {
+            fill_next(source);
+        } else {
+            source->consumer_waits = true;
+            pthread_cond_wait(&source->filled_some, &source->mutex);
+            source->consumer_waits = false;
         }
     }
+    source->taken++;
+    source->held = true;
     pthread_mutex_unlock(&source->mutex);
-    return code;
+    return slot;
 }
 
-static int next_direct(struct inq_source *source, struct slot **slot, struct inq_err *err)
+static struct slot *next_direct(struct inq_source *source)
 {
-    if (!source->ended) {
-        source->code = fill(source, &source->slots[0], &source->error);
-        source->ended = source->code != INQ_OK || source->slots[0].n == 0;
-        if (source->slots[0].n > 0) {
-            *slot = &source->slots[0];
-            return INQ_OK;
-        }
-    }
-    if (source->code != INQ_OK && err != NULL && err->code == INQ_OK) {
-        *err = source->error;
-    }
-    return source->code;
+    fill(source, source->claimed++, &source->slots[0], NULL);
+    return &source->slots[0];
 }
 
 static int start(struct inq_source *source, struct inq_err *err)
@@ -224,12 +231,11 @@ static int start(struct inq_source *source, struct inq_err *err)
         if (memory == NULL) {
             return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
         }
-        memset(memory + size - INQ_SOURCE_PADDING, 0, INQ_SOURCE_PADDING);
         source->slots[i].memory = memory;
     }
-    if (source->options.threaded && pthread_create(&source->thread, NULL, produce, source) != 0) {
-        source->options.threaded = false; /* slower, but works */
-    }
+    /* slower without, but works */
+    source->has_thread =
+        source->options.threaded && pthread_create(&source->thread, NULL, produce, source) == 0;
     source->started = true;
     return INQ_OK;
 }
@@ -243,15 +249,23 @@ static int next_chunk(struct inq_source *source, char **bytes, size_t *n, struct
     if (code != INQ_OK) {
         return code;
     }
-    struct slot *slot = NULL;
-    code = source->options.threaded ? next_threaded(source, &slot, err)
-                                    : next_direct(source, &slot, err);
-    if (code == INQ_OK && slot != NULL) {
-        *bytes = slot->memory + INQ_SOURCE_HEADROOM;
-        *n = slot->n;
-        memset(*bytes + slot->n, 0, INQ_SOURCE_PADDING);
+    if (source->last) {
+        if (source->code != INQ_OK && err != NULL && err->code == INQ_OK) {
+            *err = source->error;
+        }
+        return source->code;
     }
-    return code;
+    struct slot *slot = source->has_thread ? next_threaded(source) : next_direct(source);
+    source->code = slot->code;
+    source->error = slot->error;
+    source->last = slot->code != INQ_OK || slot->n < source->chunk_size;
+    if (slot->n == 0) {
+        return next_chunk(source, bytes, n, err);
+    }
+    *bytes = slot->memory + INQ_SOURCE_HEADROOM;
+    *n = slot->n;
+    source->note = slot->noted ? slot->note : NULL;
+    return INQ_OK;
 }
 
 /* ---- the consumer's side --------------------------------------------------------------------- */
@@ -347,6 +361,7 @@ int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct i
     *n = 0;
     *bytes = NULL;
     int code = source->at_end ? INQ_OK : ask(source, err);
+    source->note = NULL;
     if (code != INQ_OK || source->at_end) {
         return code;
     }
@@ -376,6 +391,31 @@ int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, st
     int code = inq_source_take(source, &chunk, n, err);
     *bytes = chunk;
     return code;
+}
+
+int inq_source_work_ahead(struct inq_source *source, inq_source_work *work, size_t note_size,
+                          struct inq_err *err)
+{
+    int code = source->options.threaded ? start(source, err) : INQ_OK;
+    if (code != INQ_OK || !source->has_thread) {
+        return code;
+    }
+    pthread_mutex_lock(&source->mutex);
+    for (size_t i = 0; i < source->n_slots && code == INQ_OK; i++) {
+        struct slot *slot = &source->slots[i];
+        slot->note = slot->note != NULL ? slot->note : inq_mem_zalloc(1, note_size);
+        if (slot->note == NULL) {
+            code = inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
+        }
+    }
+    source->work = code == INQ_OK ? work : NULL;
+    pthread_mutex_unlock(&source->mutex);
+    return code;
+}
+
+const void *inq_source_note(const struct inq_source *source)
+{
+    return source->note;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -495,15 +535,16 @@ void inq_source_close(struct inq_source *source)
     if (source == NULL) {
         return;
     }
-    if (source->started && source->options.threaded) {
+    if (source->has_thread) {
         pthread_mutex_lock(&source->mutex);
         source->stop = true;
         pthread_cond_signal(&source->freed_some);
         pthread_mutex_unlock(&source->mutex);
-        pthread_join(source->thread, NULL);
+        (void)pthread_join(source->thread, NULL);
     }
     for (size_t i = 0; i < RING_SLOTS; i++) {
         inq_mem_free(source->slots[i].memory);
+        inq_mem_free(source->slots[i].note);
     }
     inq_mem_free(source->head);
     inq_unpack_close(&source->unpack);

@@ -66,6 +66,17 @@ int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, st
 #define INQ_SOURCE_PADDING  ((size_t)256)
 int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err);
 
+/* What can be told of a chunk by its bytes alone, written to `note`; INQ_SOURCE_PADDING bytes
+ * behind them are readable. Runs on any thread. */
+typedef void inq_source_work(const char *bytes, size_t n, void *note);
+/* From here on whoever fills a chunk of a threaded source does `work` on it; called again, it
+ * changes the work. A source without a thread does none. `note_size` is the same in all calls.
+ * Fails with INQ_NOMEM. */
+int inq_source_work_ahead(struct inq_source *source, inq_source_work *work, size_t note_size,
+                          struct inq_err *err);
+/* The note of the chunk that was had last, valid as long as it; NULL: it has none. */
+const void *inq_source_note(const struct inq_source *source);
+
 /* For readers that have the file read by something else: asks `tick` as inq_source_next does,
  * without delivering. *stop: it wants the source to end here (counted as LIMIT). */
 int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err);

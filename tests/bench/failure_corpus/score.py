@@ -39,9 +39,9 @@ NUMERIC = ("numerical_divergence", "not_finite", "divergence")
 
 def load(parts):
     for name in sorted(os.listdir(HERE)):
-        found = re.fullmatch(r"(cases|second|third|fourth|fifth|sixth|seventh|eighth|ninth|world|real)_\w+\.py", name)
+        found = re.fullmatch(r"(cases|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|world|real)_\w+\.py", name)
         if found:
-            cases.PART[0] = {"cases": "a", "second": "b", "third": "c", "fourth": "d", "fifth": "e", "sixth": "f", "seventh": "g", "eighth": "h", "ninth": "i", "world": "w", "real": "real"}[found[1]]
+            cases.PART[0] = {"cases": "a", "second": "b", "third": "c", "fourth": "d", "fifth": "e", "sixth": "f", "seventh": "g", "eighth": "h", "ninth": "i", "tenth": "j", "world": "w", "real": "real"}[found[1]]
             __import__(name[:-3])
     return [c for c in cases.CASES.values() if parts == "all" or c["part"] in parts.split(",")]
 

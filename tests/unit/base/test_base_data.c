@@ -213,6 +213,34 @@ static void sort__doubles_are_in_order_whatever_they_were(void **state)
     assert_true(odd[4] > 1.0 && isnan(odd[5]));
 }
 
+/* Around one place as sorted, whatever it is and whatever order they come in. */
+static void sort__selects_as_sorting_does(void **state)
+{
+    (void)state;
+    static double values[1200], sorted[1200], other[1200];
+    uint64_t random = 9;
+    for (int round = 0; round < 3000; round++) {
+        size_t n = round < 60 ? (size_t)round / 2 + 1 : 1 + next_random(&random) % 1200;
+        size_t at = next_random(&random) % n;
+        uint64_t kinds = next_random(&random) % 3 == 0 ? 3 : 5000; /* many that are equal */
+        for (size_t i = 0; i < n; i++) {
+            double number = (double)(next_random(&random) % kinds) - (double)(kinds / 2);
+            values[i] = round % 4 == 1 ? (double)i : round % 4 == 2 ? -(double)i : number;
+        }
+        memcpy(sorted, values, n * sizeof *values);
+        inq_sort_double(sorted, n);
+        inq_select_double(values, n, at);
+        assert_true(values[at] == sorted[at]);
+        assert_true(at + 1 == n || values[at + 1] == sorted[at + 1]);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(i < at ? values[i] <= values[at] : values[i] >= values[at]);
+        }
+        memcpy(other, values, n * sizeof *values); /* none is lost */
+        inq_sort_double(other, n);
+        assert_memory_equal(other, sorted, n * sizeof *values);
+    }
+}
+
 static void sort__order_is_stable_at_every_size(void **state)
 {
     (void)state;
@@ -323,6 +351,7 @@ int main(void)
         cmocka_unit_test(sort__numbers_are_in_order_whatever_they_were),
         cmocka_unit_test(sort__places_among_distinct_values),
         cmocka_unit_test(sort__doubles_are_in_order_whatever_they_were),
+        cmocka_unit_test(sort__selects_as_sorting_does),
         cmocka_unit_test(sort__order_is_stable_at_every_size),
         cmocka_unit_test(sort__order_of_runs_is_stable),
         cmocka_unit_test(stats__known_values),

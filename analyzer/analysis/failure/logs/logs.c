@@ -82,6 +82,19 @@ static void set(struct inq_failure *f, enum inq_failure_class cls, const char *s
     f->confidence = confidence;
 }
 
+/* Whether a port of a network card reported an event that may have to do with the end: other
+ * processes' lines behind it do not say that the run went on. */
+static bool has_port_event(const struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_attributed_line *mark = &c->marks[i];
+        if (mark->event->kind == INQ_LOG_NCCL_IB_ASYNC && (!mark->survived || mark->by_order)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Of a failing link: whether it is the network or the process behind it, the other end decides;
  * when nothing ever went over it, the network does. */
 static bool by_network(struct inq_log_case *c, struct inq_failure *f)
@@ -93,7 +106,7 @@ static bool by_network(struct inq_log_case *c, struct inq_failure *f)
         set(f, INQ_FAILURE_NETWORK, "link", INQ_CONFIDENCE_HYPOTHESIS);
         return true;
     }
-    if (ib != NULL && (connect != NULL || at_start(c, ib))) {
+    if (ib != NULL && (connect != NULL || at_start(c, ib) || has_port_event(c))) {
         set(f, INQ_FAILURE_NETWORK, "link", INQ_CONFIDENCE_SUPPORTED);
         return true;
     }

@@ -617,6 +617,9 @@ static void mark_whole(struct builder *b)
 void inq_state_set_aside(struct inq_state *model, uint32_t rank, bool aside)
 {
     model->ranks[rank].stale = aside;
+    if (model->ranks[rank].dump != NULL && model->ranks[rank].dump->partial) {
+        return; /* it never was whole */
+    }
     model->ranks[rank].whole = !aside;
     for (size_t t = 0; t < model->n_groups; t++) {
         struct inq_state_place *place = find_place(&model->groups[t], rank);

@@ -418,25 +418,52 @@ static bool would_end(const struct inq_state *model, const struct inq_solution *
     return memchr(scratch, 0, model->n_ranks * sizeof *scratch) == NULL;
 }
 
-/* Where one rank stands against all others, it alone is the circle's cause. */
+/* Whether the rank is in a collective that none of at least two others is known to have entered. */
+static bool stands_alone(const struct inq_state *model, const struct inq_solution *waits, size_t r)
+{
+    const struct inq_state_op *op = &model->ranks[r].pending[waits->nodes[r].op];
+    const struct inq_state_group *team = &model->groups[op->team];
+    size_t n_behind = 0;
+    for (size_t i = 0; i < team->n_members && !op->entry->is_p2p; i++) {
+        const struct inq_state_place *place = &team->places[i];
+        bool behind = is_behind(place, op->entry->collective_seq);
+        if (place->rank != r && place->known && !behind) {
+            return false;
+        }
+        n_behind += behind && place->certain;
+    }
+    return n_behind > 1;
+}
+
+/* Where one rank stands against all others, it alone is the circle's cause: nobody would wait in it
+ * any more if it went on. Where that is so of several, for want of dumps, it is the one that is
+ * alone in what it entered. */
 static void find_lone(const struct inq_state *model, struct inq_solution *waits, const bool *ends,
                       bool *scratch, uint32_t *past)
 {
     enum { LONGEST = 8 };
     size_t n = 0;
     size_t n_lone = 0;
+    size_t n_alone = 0;
     size_t lone = 0;
+    size_t alone = 0;
     for (size_t r = 0; r < model->n_ranks; r++) {
         n += waits->nodes[r].end == INQ_END_CIRCLE;
     }
     for (size_t r = 0; r < model->n_ranks && n <= LONGEST; r++) {
-        if (waits->nodes[r].end == INQ_END_CIRCLE &&
-            would_end(model, waits, r, ends, scratch, past)) {
-            n_lone++;
-            lone = r;
+        if (waits->nodes[r].end != INQ_END_CIRCLE ||
+            !would_end(model, waits, r, ends, scratch, past)) {
+            continue;
         }
+        bool by_itself = stands_alone(model, waits, r);
+        n_lone++;
+        n_alone += by_itself;
+        lone = r;
+        alone = by_itself ? r : alone;
     }
-    for (size_t r = 0; r < model->n_ranks && n_lone == 1; r++) {
+    bool found = n_lone == 1 || n_alone == 1;
+    lone = n_lone == 1 ? lone : alone;
+    for (size_t r = 0; r < model->n_ranks && found; r++) {
         if (waits->nodes[r].end == INQ_END_CIRCLE && r != lone) {
             waits->nodes[r].end = INQ_END_WAITS;
         }

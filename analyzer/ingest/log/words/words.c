@@ -93,7 +93,7 @@ static uint32_t best_group(const struct weights *weights, const struct group *gr
 /* Puts words where they let the least through: each in turn, and then each once more, when it is
  * known what the others are (a third round gains next to nothing). */
 static void place_words(const struct weights *weights, struct group *groups,
-                        const char *const *words, uint32_t n)
+                        const struct inq_log_wanted *words, uint32_t n)
 {
     uint32_t of[INQ_LOG_WORDS] = {0}; /* its group, by word */
     uint64_t costs[INQ_LOG_GROUPS] = {0};
@@ -105,13 +105,13 @@ static void place_words(const struct weights *weights, struct group *groups,
             memset(&groups[old], 0, sizeof groups[old]);
             for (uint32_t k = 0; k < n; k++) {
                 if (k != w && of[k] == old) {
-                    add_word(&groups[old], words[k]);
+                    add_word(&groups[old], words[k].text);
                 }
             }
             costs[old] = cost_of(weights, &groups[old]);
         }
-        of[w] = best_group(weights, groups, costs, words[w]);
-        add_word(&groups[of[w]], words[w]);
+        of[w] = best_group(weights, groups, costs, words[w].text);
+        add_word(&groups[of[w]], words[w].text);
         costs[of[w]] = cost_of(weights, &groups[of[w]]);
     }
 }
@@ -133,29 +133,30 @@ static void note_groups(struct inq_log_scan *scan, const struct group *groups)
     }
 }
 
-static struct inq_log_word pack(const char *word)
+static struct inq_log_word pack(const struct inq_log_wanted *word)
 {
-    struct inq_log_word packed = {.len = (uint32_t)strnlen(word, 8)};
+    struct inq_log_word packed = {.len = (uint32_t)strnlen(word->text, INQ_LOG_WORD_BYTES),
+                                  .closed = word->closed};
     for (uint32_t i = 0; i < packed.len; i++) {
-        packed.bytes |= (uint64_t)(unsigned char)word[i] << (8 * i);
+        packed.bytes |= (uint64_t)(unsigned char)word->text[i] << (8 * i);
         packed.mask |= UINT64_C(255) << (8 * i);
     }
     return packed;
 }
 
 /* By the hash of their first bytes. */
-static void note_words(struct inq_log_scan *scan, const char *const *words, uint32_t n)
+static void note_words(struct inq_log_scan *scan, const struct inq_log_wanted *words, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        scan->first[inq_log_head(words[i]) + 1]++;
+        scan->first[inq_log_head(words[i].text) + 1]++;
     }
     for (uint32_t h = 0; h < INQ_LOG_HEADS; h++) {
         scan->first[h + 1] = (uint16_t)(scan->first[h + 1] + scan->first[h]);
     }
     uint16_t taken[INQ_LOG_HEADS] = {0};
     for (uint32_t i = 0; i < n; i++) {
-        unsigned head = inq_log_head(words[i]);
-        scan->words[scan->first[head] + taken[head]++] = pack(words[i]);
+        unsigned head = inq_log_head(words[i].text);
+        scan->words[scan->first[head] + taken[head]++] = pack(&words[i]);
     }
 }
 
@@ -191,7 +192,7 @@ static inq_log_finder *finder_of(enum inq_log_scan_level level)
 #endif
 }
 
-void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n,
+void inq_log_scan_init(struct inq_log_scan *scan, const struct inq_log_wanted *words, uint32_t n,
                        enum inq_log_scan_level level)
 {
     struct group groups[INQ_LOG_GROUPS];

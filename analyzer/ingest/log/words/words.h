@@ -11,10 +11,19 @@
 #include <stdint.h>
 
 enum { INQ_LOG_WORDS = 1024, INQ_LOG_GROUPS = 16, INQ_LOG_DEPTH = 5, INQ_LOG_HEADS = 4096 };
+/* Of a word: what is compared. */
+enum { INQ_LOG_WORD_BYTES = 8 };
+
+/* A word to look for. */
+struct inq_log_wanted {
+    const char *text;
+    bool closed; /* it is one only where a blank, a control character or the end follows it */
+};
 
 struct inq_log_word {
-    uint64_t bytes, mask; /* the first 8 bytes, little-endian */
+    uint64_t bytes, mask; /* the first bytes, little-endian */
     uint32_t len;         /* of these, 4 to 8 */
+    bool closed;
 };
 
 struct inq_log_scan;
@@ -40,7 +49,7 @@ enum inq_log_scan_level {
 
 /* Prepares for the first 8 bytes of `words` (each at least 4 long; at most INQ_LOG_WORDS). Searches
  * at `level`, or the highest that this machine can. */
-void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n,
+void inq_log_scan_init(struct inq_log_scan *scan, const struct inq_log_wanted *words, uint32_t n,
                        enum inq_log_scan_level level);
 
 /* The next place from p on, in front of end, where a word is; NULL when there is none. *lines grows
@@ -50,6 +59,28 @@ static inline const char *inq_log_find(const struct inq_log_scan *scan, const ch
 {
     return scan->find(scan, p, end, lines);
 }
+
+/* What a search of one stretch of text found, so that whoever reads it later need not search. */
+enum { INQ_LOG_MARKS = 512 };
+struct inq_log_mark {
+    uint32_t at, lines; /* line ends in front of it */
+    bool word;          /* else only how far the search was, to count lines from */
+};
+struct inq_log_marks {
+    const struct inq_log_scan *scan; /* that searched it; NULL: none did */
+    uint32_t size, covered;          /* its bytes; those in which the words are known that begin */
+    uint32_t n;
+    struct inq_log_mark marks[INQ_LOG_MARKS];
+};
+
+/* Searches the stretch [p, p + n), below 4 GB, as inq_log_find does. */
+void inq_log_mark(struct inq_log_marks *marks, const struct inq_log_scan *scan, const char *p,
+                  size_t n);
+/* The first word that begins in [from, to) of a stretch that was searched, as inq_log_find finds
+ * it; to <= marks->covered. `p` is the text at `from`; 4 KB in front of it are read, as far as
+ * the stretch goes. */
+const char *inq_log_find_marked(const struct inq_log_marks *marks, const char *p, size_t from,
+                                size_t to, uint64_t *lines);
 
 /* Hash of the four bytes at p. */
 static inline unsigned inq_log_head(const char *p)
@@ -73,7 +104,9 @@ static inline bool inq_log_word_at(const struct inq_log_scan *scan, const char *
 #endif
     for (uint32_t i = scan->first[head]; i < scan->first[head + 1]; i++) {
         const struct inq_log_word *word = &scan->words[i];
-        if ((bytes & word->mask) == word->bytes && word->len <= (size_t)(end - p)) {
+        size_t left = (size_t)(end - p);
+        bool open = word->closed && word->len < left && (unsigned char)p[word->len] > ' ';
+        if ((bytes & word->mask) == word->bytes && word->len <= left && !open) {
             return true;
         }
     }

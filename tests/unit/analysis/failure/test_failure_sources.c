@@ -62,6 +62,14 @@ static void sources__services(void **state)
          "E0314 10:12:35.165575 26 agent.cc:322] DEADLINE_EXCEEDED: Barrier timed out. The first "
          "task at the barrier: /job:w/replica:0/task:0. Some timed out task names:\n"
          "/job:w/replica:0/task:6\n"},
+        {"network", "", "transport retries exhausted", /* wherever rank 0's steps were flushed */
+         "g8:90:690 [1] transport/net_ib.cc:137 NCCL WARN NET/IB : mlx5_3:1 Got async error event: "
+         "port error\n"
+         "g8:90:690 [1] transport/net_ib.cc:1310 NCCL WARN NET/IB: Got completion from peer "
+         "10.9.0.31<38110> with status=12 opcode=0 len=0 vendor err 129 (Recv)\n" TEST_LOG_STEPS},
+        {"network", "", "port of",
+         "g8:90:690 [1] transport/net_ib.cc:137 NCCL WARN NET/IB : "
+         "mlx5_3:1 Got async error event: port error\n"},
         {"unknown", "", "process 207258 on 10.0.1.75",
          TEST_LOG_STEPS
          "(raylet) Worker IP address: 10.0.1.75 Worker port: 1 Worker PID: 207258 Worker exit "

@@ -227,6 +227,21 @@ static void pair__a_circle_is_one_whoever_else_left_no_dump(void **state)
     test_expect(&made, INQ_FAILURE_ORDERING, "0, 1");
 }
 
+/* Rank 1 is in what nobody else has entered: the circle is its doing, though rank 0 could end it as
+ * well as far as the dumps show, because rank 3 left none. */
+static void pair__the_one_that_is_alone_in_its_op_made_the_circle(void **state)
+{
+    (void)state;
+    const struct test_flight_op in_pair = {"1", "broadcast", "4", "4", "Float", "scheduled", 3};
+    const struct test_flight_op alone = {"2", "all_gather", "4", "16", "Float", "scheduled", 1};
+    const struct test_flight_op receives = {"0", "recv 2<-3", "8", "8", "Float", "scheduled", 3};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, &in_pair, 1);
+    test_add_dump(&made, 1, &alone, 1);
+    test_add_dump(&made, 2, &receives, 1);
+    test_expect(&made, INQ_FAILURE_UNEVEN, "1");
+}
+
 static void pair__a_member_without_a_dump_leaves_it_undecided(void **state)
 {
     (void)state;
@@ -312,6 +327,7 @@ int main(void)
         cmocka_unit_test(pair__transfers_are_counted_from_the_start_only_where_it_is_listed),
         cmocka_unit_test(pair__a_later_number_that_a_member_lacks_is_told),
         cmocka_unit_test(pair__the_first_number_is_that_of_the_entry),
+        cmocka_unit_test(pair__the_one_that_is_alone_in_its_op_made_the_circle),
         cmocka_unit_test(pair__a_member_without_a_dump_leaves_it_undecided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,6 +326,25 @@ static void states__a_group_that_a_rank_does_not_list_it_never_entered(void **st
     test_expect(&made, INQ_FAILURE_CPU_STALL, "3");
 }
 
+/* A dump that was cut does not show when it ended: it may be an older one. Where nobody else is
+ * stuck its rank is. */
+static void states__a_cut_dump_makes_no_root_where_another_is(void **state)
+{
+    (void)state;
+    const struct test_flight_op in = IN_ALL("all_reduce", "scheduled", 7);
+    const struct test_flight_op late[] = {IN_ALL("all_reduce", "completed", 7),
+                                          IN_ALL("all_reduce", "scheduled", 8)};
+    for (int lone = 0; lone < 2; lone++) {
+        struct test_dumps made = {.created_ns = INT64_C(3000000000)};
+        for (int rank = 0; rank < 4; rank++) {
+            bool idle = rank == 3 && lone == 0;
+            test_add_dump(&made, rank, rank == 0 ? &in : late, rank == 0 || idle ? 1 : 2);
+        }
+        made.blobs[0].n -= 2; /* without the document's end */
+        test_expect(&made, lone ? INQ_FAILURE_GPU_STALL : INQ_FAILURE_CPU_STALL, lone ? "0" : "3");
+    }
+}
+
 /* Rank 0 is in what its peers have left. In a dump that ends before theirs it may have left it
  * since: rank 3, for whom all others wait, explains the hang. */
 static void states__an_older_dump_makes_no_root_where_another_is(void **state)
@@ -500,6 +519,7 @@ int main(void)
         cmocka_unit_test(states__a_batch_cut_by_the_ring_is_no_mismatch),
         cmocka_unit_test(states__one_that_did_not_start_holds_those_that_did),
         cmocka_unit_test(states__a_group_that_a_rank_does_not_list_it_never_entered),
+        cmocka_unit_test(states__a_cut_dump_makes_no_root_where_another_is),
         cmocka_unit_test(states__an_older_dump_makes_no_root_where_another_is),
         cmocka_unit_test(states__dumps_of_many_moments_tell_no_hang),
         cmocka_unit_test(states__few_older_dumps_may_be_stuck),

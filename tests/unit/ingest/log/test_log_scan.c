@@ -17,7 +17,7 @@
 enum { TEXT = 4096, PADDING = 128, ROUNDS = 100 };
 
 struct words {
-    const char *list[INQ_LOG_WORDS];
+    struct inq_log_wanted list[INQ_LOG_WORDS];
     uint32_t n;
 };
 
@@ -30,7 +30,8 @@ static struct words all_words(void)
     assert_in_range(n[0] + n[1], 2, INQ_LOG_WORDS); /* rows past it would find nothing */
     for (int k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < n[k]; i++) {
-            words.list[words.n++] = rows[k][i].needle;
+            words.list[words.n++] =
+                (struct inq_log_wanted){rows[k][i].needle, rows[k][i].special == INQ_LOG_RESULT};
         }
     }
     return words;
@@ -50,7 +51,7 @@ static void fill(char *text, size_t n, const struct words *words, uint64_t *seed
         text[i] = usual[test_random(seed) % (sizeof usual - 1)];
     }
     for (size_t planted = test_random(seed) % 40; planted > 0; planted--) {
-        const char *word = words->list[test_random(seed) % words->n];
+        const char *word = words->list[test_random(seed) % words->n].text;
         size_t len = length_of(word);
         len -= test_random(seed) % 4 == 0; /* all but its last byte */
         memcpy(text + test_random(seed) % (n - len), word, len);
@@ -63,8 +64,11 @@ static const char *find_slowly(const struct words *words, const char *p, const c
 {
     for (; p < end; p++) {
         for (uint32_t w = 0; w < words->n; w++) {
-            size_t len = length_of(words->list[w]);
-            if (len <= (size_t)(end - p) && memcmp(p, words->list[w], len) == 0) {
+            const struct inq_log_wanted *word = &words->list[w];
+            size_t len = length_of(word->text);
+            bool closed = p + len >= end || (unsigned char)p[len] <= ' ';
+            if (len <= (size_t)(end - p) && memcmp(p, word->text, len) == 0 &&
+                (closed || !word->closed)) {
                 return p;
             }
         }
@@ -105,6 +109,62 @@ static void log_scan__finds_every_word_at_every_level(void **state)
     }
 }
 
+/* A stretch that was searched before answers as a search does, wherever it is asked. */
+static void log_scan__marks_answer_as_a_search_does(void **state)
+{
+    (void)state;
+    enum { SIZE = 5 * TEXT };
+    static char text[SIZE + PADDING];
+    static struct inq_log_marks marks;
+    struct words words = all_words();
+    struct inq_log_scan scan;
+    uint64_t seed = 11;
+    inq_log_scan_init(&scan, words.list, words.n, INQ_LOG_SCAN_AVX512);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = round < 10 ? (size_t)round : test_random(&seed) % SIZE;
+        fill(text, SIZE, &words, &seed);
+        inq_log_mark(&marks, &scan, text, n);
+        assert_int_equal(marks.size, n);
+        assert_true(marks.scan == &scan && marks.covered + (INQ_LOG_WORD_BYTES - 1) >= n);
+        for (int ask = 0; ask < ROUNDS && marks.covered > 0; ask++) {
+            size_t from = test_random(&seed) % marks.covered;
+            size_t to = from + test_random(&seed) % (marks.covered - from + 1);
+            uint64_t lines = 5;
+            uint64_t expected_lines = 5;
+            const char *expected = text + from;
+            const char *end = text + to + INQ_LOG_WORD_BYTES - 1;
+            expected = inq_log_find(&scan, expected, end, &expected_lines);
+            for (const char *p = text + to; p < (expected != NULL ? expected : end); p++) {
+                expected_lines -= *p == '\n';
+            }
+            expected = expected != NULL && expected < text + to ? expected : NULL;
+            assert_ptr_equal(inq_log_find_marked(&marks, text + from, from, to, &lines), expected);
+            assert_int_equal(lines, expected_lines);
+        }
+    }
+}
+
+/* Of a stretch with too many words the rest is left to a search of its own. */
+static void log_scan__marks_end_where_there_is_no_room(void **state)
+{
+    (void)state;
+    static char text[16 * TEXT + PADDING];
+    static struct inq_log_marks marks;
+    struct words words = all_words();
+    struct inq_log_scan scan;
+    uint64_t lines = 0;
+    inq_log_scan_init(&scan, words.list, words.n, INQ_LOG_SCAN_AVX512);
+    for (size_t i = 0; i < 16 * TEXT; i += 16) {
+        memcpy(text + i, "NVRM: Xid     \n\n", 16);
+    }
+    inq_log_mark(&marks, &scan, text, 16 * TEXT);
+    assert_int_equal(marks.n, INQ_LOG_MARKS);
+    assert_in_range(marks.covered, 16 * (INQ_LOG_MARKS - 16), 16 * INQ_LOG_MARKS);
+    size_t last = marks.covered - 1;
+    assert_ptr_equal(inq_log_find_marked(&marks, text + 1, 1, last, &lines), text + 16);
+    assert_int_equal(lines, 2);
+}
+
 /* A word that only begins in front of the end is none; the bytes behind it are not looked at. */
 static void log_scan__stops_at_the_end(void **state)
 {
@@ -132,6 +192,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_scan__finds_every_word_at_every_level),
+        cmocka_unit_test(log_scan__marks_answer_as_a_search_does),
+        cmocka_unit_test(log_scan__marks_end_where_there_is_no_room),
         cmocka_unit_test(log_scan__stops_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

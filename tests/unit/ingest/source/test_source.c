@@ -419,6 +419,65 @@ static void source__may_be_closed_early(void **state)
     free(packed.p);
 }
 
+/* Of a chunk: its size, and its first and last byte. */
+struct noted {
+    size_t n;
+    unsigned char first, last;
+};
+
+static void note_ends(const char *bytes, size_t n, void *note)
+{
+    *(struct noted *)note = (struct noted){n, (unsigned char)bytes[0], (unsigned char)bytes[n - 1]};
+}
+
+/* Reads all, with work from the second chunk on; returns the chunks with a note. */
+static size_t read_noted(struct bytes input, struct bytes expected, bool threaded)
+{
+    struct inq_source_options options = {.threaded = threaded, .chunk_size = 4096};
+    struct inq_source *source = NULL;
+    size_t n_noted = 0;
+    size_t at = 0;
+    assert_int_equal(inq_source_open_memory(input.p, input.n, &options, &source, NULL), INQ_OK);
+    for (int i = 0;; i++) {
+        const char *chunk = NULL;
+        size_t n = 0;
+        assert_int_equal(inq_source_next(source, &chunk, &n, NULL), INQ_OK);
+        const struct noted *noted = inq_source_note(source);
+        if (n == 0) {
+            assert_null(noted);
+            break;
+        }
+        assert_memory_equal(chunk, expected.p + at, n);
+        at += n;
+        if (noted != NULL) {
+            assert_int_equal(noted->n, n);
+            assert_int_equal(noted->first, expected.p[at - n]);
+            assert_int_equal(noted->last, expected.p[at - 1]);
+            n_noted++;
+        }
+        if (i == 1) {
+            assert_int_equal(inq_source_work_ahead(source, note_ends, sizeof(struct noted), NULL),
+                             INQ_OK);
+        }
+    }
+    assert_int_equal(at, expected.n);
+    inq_source_close(source);
+    return n_noted;
+}
+
+/* Whoever fills a chunk, its note is the one that is had with it. */
+static void source__work_ahead_is_had_with_its_chunk(void **state)
+{
+    (void)state;
+    struct bytes plain = make_text(1000000, 20);
+    struct bytes packed = compress_gzip(plain, 1);
+    assert_int_equal(read_noted(plain, plain, false), 0);
+    assert_true(read_noted(plain, plain, true) > 200); /* of 245; some were full before */
+    assert_true(read_noted(packed, plain, true) > 200);
+    free(plain.p);
+    free(packed.p);
+}
+
 static int tick_with(void *ctx, struct inq_err *err)
 {
     int *calls = ctx;
@@ -504,6 +563,7 @@ int main(void)
         cmocka_unit_test(source__peek_shows_the_start_and_takes_nothing),
         cmocka_unit_test(source__room_around_a_chunk_is_the_consumers),
         cmocka_unit_test(source__may_be_closed_early),
+        cmocka_unit_test(source__work_ahead_is_had_with_its_chunk),
         cmocka_unit_test(source__its_owner_can_end_it),
         cmocka_unit_test(source__files_read_as_memory_does),
     };

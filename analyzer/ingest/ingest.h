@@ -32,11 +32,12 @@ extern const struct inq_reader inq_reader_perseus;   /* ingest/optable/perseus.c
 extern const struct inq_reader inq_reader_nsys;      /* nsys.c */
 extern const struct inq_reader inq_reader_telemetry; /* of GPUs: text */
 extern const struct inq_reader inq_reader_inspector; /* NCCL's: JSON lines */
-extern const struct inq_reader inq_reader_xspace;    /* ingest/xla/xspace.c */
-extern const struct inq_reader inq_reader_chakra;    /* ingest/chakra/chakra.c */
-extern const struct inq_reader inq_reader_partial;   /* ingest/partial/read.c */
-extern const struct inq_reader inq_reader_log;       /* log.c: text */
-extern const struct inq_reader inq_reader_flight;    /* flight.c: Flight Recorder dumps */
+extern const struct inq_reader inq_reader_nccl_profiler; /* its example's: Chrome events */
+extern const struct inq_reader inq_reader_xspace;        /* ingest/xla/xspace.c */
+extern const struct inq_reader inq_reader_chakra;        /* ingest/chakra/chakra.c */
+extern const struct inq_reader inq_reader_partial;       /* ingest/partial/read.c */
+extern const struct inq_reader inq_reader_log;           /* log.c: text */
+extern const struct inq_reader inq_reader_flight;        /* flight.c: Flight Recorder dumps */
 
 /* The global rank in a file's name ("rank-34.", "worker7_step", "_rank_3.json"), or -1. */
 int32_t inq_rank_from_name(const char *path);

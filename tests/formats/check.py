@@ -7,6 +7,7 @@
 Runs of `inquest synth` with and without planted faults are written in the other formats
 (convert.py), and each is analyzed. Of a format must agree with Kineto's report: what is found above
 info, on which ranks; the classes of the account that the format records."""
+import glob
 import json
 import os
 import shutil
@@ -36,6 +37,8 @@ FORMATS = {
     "chakra-json": [],
     "inspector": ["launches", "compute"],
     "inspector-batches": ["launches", "compute"],
+    "nccl-profiler": ["launches", "compute"],
+    "nccl-profiler-proxies": ["launches", "compute"],
     "cpu": [],
     "cpu-legacy": ["sizes"],
 }
@@ -169,6 +172,58 @@ def inspector(inquest, source, work):
     return good
 
 
+def alike(name, one, other):
+    """Of two formats that record the same facts: all findings, and every class of the account."""
+    bad = []
+    rows = [{(f["kind"], tuple(f["ranks"]), f["severity"]) for f in doc["findings"]} for doc in (one, other)]
+    if rows[0] != rows[1]:
+        bad.append("finds %s, not %s" % (sorted(rows[1]), sorted(rows[0])))
+    theirs, own = times(one), times(other)
+    for key in theirs.keys() | own.keys():
+        if abs(theirs.get(key, 0) - own.get(key, 0)) > NEAR * sum(theirs.values()):
+            bad.append("%s: %d ns, not %d" % (key, own.get(key, 0), theirs.get(key, 0)))
+    if one["collectives"]["matched"] != other["collectives"]["matched"]:
+        bad.append("%d collectives matched, not %d" % (other["collectives"]["matched"], one["collectives"]["matched"]))
+    for line in bad:
+        print("%s: %s" % (name, line))
+    return not bad
+
+
+def profiler(inquest, work):
+    """The example profiler's dumps tell what the Inspector's records tell; of a process's communicators
+    each has a file of its own."""
+    good = True
+    for fault in ("", ",fault=slow_gpu:rank=5:factor=1.15", ",fault=slow_link:rank=3:factor=2", ",fault=late_host:rank=6:delay=2ms"):
+        source = os.path.join(work, "dumps" + fault[7:16])
+        run(inquest, "synth", "-q", RUN.replace("dp=8", "dp=4,tp=2") + fault, "-o", source)
+        docs = []
+        for kind in ("inspector", "nccl-profiler", "nccl-profiler-proxies"):
+            run(sys.executable, os.path.join(HERE, "convert.py"), kind, source, source + kind)
+            docs.append(report(inquest, source + kind))
+        planted = [(int(fault.split("rank=")[1].split(":")[0]),)] if fault else []
+        if sorted(ranks for _, ranks in faults(docs[1])) != planted:
+            print("nccl-profiler%s: names %s, not %s" % (fault, sorted(faults(docs[1])), planted))
+            good = False
+        good = alike("nccl-profiler" + fault, docs[0], docs[1]) and good
+        good = alike("nccl-profiler-proxies" + fault, docs[1], docs[2]) and good
+    # written down in parts, they are the same run; without the channels' kernels only launches are known
+    parts = os.path.join(work, "dump-parts")
+    run(inquest, "ingest", "-q", source + "nccl-profiler", "-o", parts)
+    good = alike("nccl-profiler, in parts", docs[1], report(inquest, parts)) and good
+    bare = os.path.join(work, "dump-bare")
+    shutil.copytree(source + "nccl-profiler", bare)
+    for path in glob.glob(os.path.join(bare, "*.json")):
+        with open(path) as file:
+            rows = [row for row in file if "KernelCh" not in row]
+        with open(path, "w") as file:
+            file.writelines(rows)
+    text = run(inquest, "analyze", "-q", bare).decode()
+    if "only the launch was recorded" not in " ".join(text.split()):
+        print("nccl-profiler: launches are taken for operations: %s" % text)
+        good = False
+    return good
+
+
 def graphs(inquest, source, work):
     """Chakra graphs beside the traces that they are of are no second run; without times they are told to be."""
     good = beside(inquest, source, "chakra", os.path.join(work, "graphs-beside"))
@@ -201,6 +256,7 @@ def main():
             if fault == "slow device":
                 good = graphs(inquest, source, work) and good
                 good = telemetry(inquest, source) and good
+        good = profiler(inquest, work) and good
     return 0 if good else 1
 
 

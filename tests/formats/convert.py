@@ -18,6 +18,7 @@ import sys
 import chakra
 import devices
 import inspector
+import nccl_profiler
 
 BASE = "baseTimeNanoseconds"
 
@@ -279,6 +280,7 @@ FORMATS = {
     "xspace-tpu": lambda ranks, out: xspace(ranks, out, "tpu"),
     **devices.FORMATS,
     **inspector.FORMATS,
+    **nccl_profiler.FORMATS,
     **chakra.formats((varint, number, blob)),
 }
 

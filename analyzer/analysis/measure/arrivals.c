@@ -5,9 +5,11 @@
 #include "base/mem.h"
 #include "trace/trace.h"
 
-bool inq_arrival_span(const struct inq_trace *trace, const struct inq_collective *collective,
-                      struct inq_arrival_span *span)
+/* False when it has fewer than two members. */
+static bool span_of(const struct inq_trace *trace, const struct inq_collective *collective,
+                    struct inq_arrival_span *span)
 {
+    span->collective = (uint32_t)(collective - trace->collectives);
     for (uint32_t m = 0; m < collective->n_members; m++) {
         const struct inq_member *member = &trace->members[collective->first_member + m];
         int64_t start_ns = trace->ranks[member->rank].events.start_ns[member->event];
@@ -23,16 +25,19 @@ bool inq_arrival_span(const struct inq_trace *trace, const struct inq_collective
     return collective->n_members > 1;
 }
 
-static void keep_worst(struct inq_arrival *arrival, uint32_t collective, int64_t wait_ns)
+static int64_t wait_of(const struct inq_arrival_span *span)
+{
+    return span->collective != INQ_NONE ? span->last_ns - span->first_ns : 0;
+}
+
+static void keep_worst(struct inq_arrival *arrival, const struct inq_arrival_span *span)
 {
     for (size_t i = 0; i < INQ_WORST_WAITS; i++) {
-        if (wait_ns > arrival->worst_ns[i]) {
+        if (wait_of(span) > wait_of(&arrival->worst[i])) {
             for (size_t j = INQ_WORST_WAITS - 1; j > i; j--) {
                 arrival->worst[j] = arrival->worst[j - 1];
-                arrival->worst_ns[j] = arrival->worst_ns[j - 1];
             }
-            arrival->worst[i] = collective;
-            arrival->worst_ns[i] = wait_ns;
+            arrival->worst[i] = *span;
             return;
         }
     }
@@ -43,7 +48,7 @@ static bool is_real_wait(const struct inq_trace *trace, const struct inq_collect
                          struct inq_arrival_span *span)
 {
     if (!inq_coll_synchronises(collective->kind) || collective->ends_disagree ||
-        !inq_arrival_span(trace, collective, span)) {
+        !span_of(trace, collective, span)) {
         return false;
     }
     int64_t skew_ns = span->last_ns - span->first_ns;
@@ -96,7 +101,7 @@ int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arriv
     }
     for (size_t r = 0; r < trace->n_ranks; r++) {
         for (size_t i = 0; i < INQ_WORST_WAITS; i++) {
-            arrivals->at[r].worst[i] = INQ_NONE;
+            arrivals->at[r].worst[i].collective = INQ_NONE;
         }
     }
     for (size_t c = 0; c < trace->n_collectives; c++) {
@@ -109,7 +114,7 @@ int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arriv
             arrivals->at[trace->members[collective->first_member + m].rank].waits++;
         }
         arrivals->at[span.last_rank].last++;
-        keep_worst(&arrivals->at[span.last_rank], (uint32_t)c, span.last_ns - span.first_ns);
+        keep_worst(&arrivals->at[span.last_rank], &span);
     }
     return INQ_OK;
 }

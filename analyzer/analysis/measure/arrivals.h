@@ -11,12 +11,18 @@
 
 #define INQ_WORST_WAITS 3
 
+/* First and last arrival of a matched collective. */
+struct inq_arrival_span {
+    uint32_t collective; /* INQ_NONE: there is none */
+    uint32_t first_rank, last_rank;
+    int64_t first_ns, last_ns;
+};
+
 /* One rank. Only synchronising collectives count in which somebody waited longer than noise and
  * than the clocks of first and last are known to disagree. */
 struct inq_arrival {
-    uint64_t last, waits;            /* times last; collectives that it took part in */
-    uint32_t worst[INQ_WORST_WAITS]; /* collectives it was last in, longest wait first; INQ_NONE */
-    int64_t worst_ns[INQ_WORST_WAITS];
+    uint64_t last, waits; /* times last; collectives that it took part in */
+    struct inq_arrival_span worst[INQ_WORST_WAITS]; /* it was last in, longest wait first */
 };
 
 struct inq_arrivals {
@@ -34,13 +40,5 @@ static inline void inq_arrivals_release(struct inq_arrivals *arrivals)
     inq_mem_free(arrivals->at);
     *arrivals = (struct inq_arrivals){0};
 }
-
-/* First and last arrival of a matched collective; false when it has fewer than two members. */
-struct inq_arrival_span {
-    int64_t first_ns, last_ns;
-    uint32_t first_rank, last_rank;
-};
-bool inq_arrival_span(const struct inq_trace *trace, const struct inq_collective *collective,
-                      struct inq_arrival_span *span);
 
 #endif

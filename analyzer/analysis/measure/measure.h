@@ -4,6 +4,7 @@
 #define INQ_ANALYSIS_MEASURE_H
 
 #include "analysis/measure/arrivals.h"
+#include "analysis/measure/comm_only.h"
 #include "analysis/measure/step_stats.h"
 #include "analysis/measure/interval.h"
 #include "analysis/measure/kernel_speed.h"

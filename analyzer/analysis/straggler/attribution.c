@@ -38,12 +38,14 @@ static int tools_init(struct tools *t, const struct inq_trace *trace, struct inq
 }
 
 /* Where only communication is recorded, a rank that another one keeps waiting in one group, and
- * that is late in the next for that, looks late itself; but it is not the last in the first. When
- * they arrive is all that is known of ranks there: one is named that is the last in three of four
- * collectives that wait, which is also what a single step takes to be supported. */
-static bool is_victim(const struct inq_candidate *candidate)
+ * that is late in the next for that, looks late itself; but it is not the last in the first. Where
+ * own time could not be told from what hides in communication (see comm_only.h), when they arrive
+ * is all that is known of ranks: one is named that is the last in three of four collectives that
+ * wait, which is also what a single step takes to be supported. */
+static bool is_victim(const struct inq_inquiry *q, const struct inq_candidate *candidate)
 {
-    return candidate->comm_only && 4 * candidate->last_arrivals < 3 * candidate->waits;
+    return candidate->comm_only && !q->cells->between_comm &&
+           4 * candidate->last_arrivals < 3 * candidate->waits;
 }
 
 static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *blame,
@@ -57,7 +59,7 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *b
             code = inq_candidates_of_delay(q, &q->delays->at[i], blame->candidates,
                                            &blame->n_candidates, err);
             while (blame->n_candidates > before &&
-                   is_victim(&blame->candidates[blame->n_candidates - 1])) {
+                   is_victim(q, &blame->candidates[blame->n_candidates - 1])) {
                 blame->n_candidates--;
             }
         }

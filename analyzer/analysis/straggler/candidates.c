@@ -223,14 +223,13 @@ static int add_wait_evidence(const struct inq_inquiry *q, uint32_t rank,
 {
     const struct inq_arrival *arrival = &q->arrivals->at[rank];
 
-    for (size_t i = 0; i < INQ_WORST_WAITS && arrival->worst[i] != INQ_NONE; i++) {
-        const struct inq_collective *c = &q->trace->collectives[arrival->worst[i]];
-        struct inq_arrival_span span;
-        (void)inq_arrival_span(q->trace, c, &span);
+    for (size_t i = 0; i < INQ_WORST_WAITS && arrival->worst[i].collective != INQ_NONE; i++) {
+        const struct inq_arrival_span *span = &arrival->worst[i];
+        const struct inq_collective *c = &q->trace->collectives[span->collective];
         int code = add_evidence(
             q, candidate,
             (struct inq_evidence){
-                q->trace->ranks[span.first_rank].rank, "", span.first_ns, span.last_ns,
+                q->trace->ranks[span->first_rank].rank, "", span->first_ns, span->last_ns,
                 inq_arena_asprintf(q->arena, "%s waits for it", inq_coll_kind_text(c->kind))},
             err);
         if (code != INQ_OK) {

@@ -46,15 +46,4 @@ bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
 int inq_candidates_of_links(const struct inq_inquiry *inquiry, const struct inq_links *links,
                             struct inq_candidate *candidates, size_t *n, struct inq_err *err);
 
-/* Whether the rank's traces hold nothing but communication: what else it did is not known then. */
-static inline bool inq_knows_comm_only(const struct inq_events *events)
-{
-    size_t i = 0;
-
-    while (i < events->n && events->cls[i] == INQ_CLASS_COMM) {
-        i++;
-    }
-    return i > 0 && i == events->n;
-}
-
 #endif

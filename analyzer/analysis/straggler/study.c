@@ -31,6 +31,9 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
         code = inq_peer_groups_find(trace, model, &study->roles, err);
     }
     if (code == INQ_OK) {
+        code = inq_comm_only_own(trace, &study->roles, &study->cells, err);
+    }
+    if (code == INQ_OK) {
         code = inq_links_find(trace, &study->cells, &study->links, err);
     }
     return code;

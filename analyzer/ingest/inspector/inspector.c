@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of the NCCL Inspector: one JSON object per operation, communicator and rank. */
-#include "ingest/ingest.h"
+#include "ingest/inspector/inspector.h"
 
-#include "base/hash.h"
-#include "base/mem.h"
-#include "base/sort.h"
 #include "ingest/scan/scan.h"
 #include "trace/trace.h"
 
@@ -26,10 +23,6 @@ struct record {
     bool marker;     /* dump_stats: what follows is of the communicator that it names */
     bool bad_number; /* some field's number could not be read */
 };
-
-/* The wall clock in 2001 in microseconds: what is below (RCCL's kernels have the device's own
- * counter) is no time of the host. */
-#define MIN_EPOCH_NS ((int64_t)1000000000 * 1000000000)
 
 enum form { TEXT, NUMBER, MICROSECONDS, DURATION };
 
@@ -85,7 +78,7 @@ static void take_number(const struct field *field, struct inq_text text, struct 
         record->bad_number = true;
     } else if (field->form != MICROSECONDS) {
         *out = value;
-    } else if (value >= MIN_EPOCH_NS) {
+    } else if (value >= INQ_NCCL_MIN_EPOCH_NS) {
         *out = *out == INQ_TIME_NONE || value > *out ? value : *out; /* of channels: the last */
     }
 }
@@ -196,8 +189,6 @@ static enum inq_scan_result scan_record(struct inq_scan *scan, struct record *re
 #define MAX_RECORD ((size_t)1 << 20)
 /* Of a name that is kept. */
 #define MAX_NAME 256
-/* 2100: later ends would overflow when durations are added. */
-#define MAX_TIME_NS ((int64_t)4102444800 * 1000000000)
 /* An operation of more than a day is none. */
 #define MAX_EXEC_NS ((int64_t)86400 * 1000000000)
 
@@ -333,7 +324,7 @@ static int take(struct reading *r, const struct record *record, int64_t offset, 
         r->others++;
         return INQ_OK;
     }
-    if (start == INQ_TIME_NONE || start > MAX_TIME_NS) {
+    if (start == INQ_TIME_NONE || start > INQ_NCCL_MAX_TIME_NS) {
         r->untimed++;
         return INQ_OK;
     }
@@ -420,7 +411,7 @@ static int say_what_is_missing(struct reading *r, struct inq_err *err)
 static int read_inspector(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
     struct reading r = {.shard = shard, .group = INQ_NONE};
-    shard->file.format = inq_reader_inspector.name;
+    shard->file.format = INQ_FORMAT_INSPECTOR;
     if (shard->file.reason == NULL) {
         shard->file.reason = "";
     }
@@ -430,248 +421,6 @@ static int read_inspector(struct inq_source *source, struct inq_shard *shard, st
     }
     shard->ranks[r.rank].has_clock_epoch = true;
     return code == INQ_OK ? say_what_is_missing(&r, err) : code;
-}
-
-/* ---- processes of one run -------------------------------------------------------------------- */
-
-/* Places in communicators to ranks of a run. The records have no global rank: where one
- * communicator has all processes, it is the place in that; else processes are numbered by host and
- * number, and that is said. */
-/* A communicator that says it is larger is not believed. */
-#define MAX_MEMBERS ((int32_t)1 << 20)
-
-/* The processes of one run. */
-struct inspector_run {
-    struct inq_shard **shards;
-    size_t n;
-    struct inq_map ranks; /* (communicator, place) to rank */
-};
-
-static bool is_inspector(const struct inq_shard *shard)
-{
-    return shard->file.read && shard->file.format != NULL && shard->n_ranks == 1 &&
-           strcmp(shard->file.format, inq_reader_inspector.name) == 0;
-}
-
-/* A partial may say what it will: each communicator's list is its own place, until it is settled.
- */
-static bool has_places(const struct inq_shard *shard)
-{
-    bool all = true;
-    for (size_t g = 0; g < shard->n_groups; g++) {
-        all = all && shard->groups[g].n_ranks == 1;
-    }
-    return all;
-}
-
-static bool have_met(const struct inq_rank *a, const struct inq_rank *b)
-{
-    return a->first_ns != INQ_TIME_NONE && b->first_ns != INQ_TIME_NONE &&
-           a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
-}
-
-static const char *group_name(const struct inq_shard *shard, const struct inq_group *group)
-{
-    return inq_strtab_get(&shard->names, group->name);
-}
-
-static const struct inq_group *largest(const struct inq_shard *shard)
-{
-    const struct inq_group *best = NULL;
-    for (size_t g = 0; g < shard->n_groups; g++) {
-        best = best == NULL || shard->groups[g].size > best->size ? &shard->groups[g] : best;
-    }
-    return best;
-}
-
-/* The name of the communicator that has every process of the run in another place, or NULL. */
-static const char *find_world(const struct inspector_run *run, struct inq_err *err, int *code)
-{
-    const char *world = NULL;
-    struct inq_map places = {0};
-    for (size_t i = 0; i < run->n && *code == INQ_OK; i++) {
-        const struct inq_group *group = largest(run->shards[i]);
-        const char *name = group != NULL ? group_name(run->shards[i], group) : "";
-        uint32_t other;
-        if (group == NULL || group->size > MAX_MEMBERS || (i > 0 && strcmp(name, world) != 0) ||
-            inq_map_get(&places, (uint64_t)group->ranks[0], &other)) {
-            world = NULL;
-            break;
-        }
-        world = name;
-        *code = inq_map_put(&places, (uint64_t)group->ranks[0], (uint32_t)i, err);
-    }
-    inq_map_release(&places);
-    return world;
-}
-
-static int by_process(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    const struct inq_shard *x = *(struct inq_shard *const *)a;
-    const struct inq_shard *y = *(struct inq_shard *const *)b;
-    int order = strverscmp(inq_strtab_get(&x->names, x->ranks[0].host),
-                           inq_strtab_get(&y->names, y->ranks[0].host));
-    order = order != 0 ? order
-                       : (x->ranks[0].pid > y->ranks[0].pid) - (x->ranks[0].pid < y->ranks[0].pid);
-    return order != 0 ? order : strcmp(x->file.path, y->file.path);
-}
-
-static int say_numbered(struct inq_shard *shard, struct inq_err *err)
-{
-    static const char how[] = "numbered by host and process: no communicator has all ranks";
-    const char *so_far = shard->file.reason;
-    bool first = so_far == NULL || so_far[0] == '\0';
-    shard->file.reason =
-        inq_arena_asprintf(&shard->arena, "%s%s%s", first ? "" : so_far, first ? "" : "; ", how);
-    return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
-}
-
-static int number_ranks(struct inspector_run *run, struct inq_err *err)
-{
-    int code = inq_sort(run->shards, run->n, sizeof(struct inq_shard *), by_process, NULL, err);
-    const char *world = code == INQ_OK ? find_world(run, err, &code) : NULL;
-    for (size_t i = 0; i < run->n && code == INQ_OK; i++) {
-        struct inq_shard *shard = run->shards[i];
-        const struct inq_group *group = largest(shard);
-        shard->ranks[0].rank = world != NULL ? group->ranks[0] : (int32_t)i;
-        shard->ranks[0].world_size = world != NULL ? group->size : (int32_t)run->n;
-        code = world != NULL || run->n == 1 ? INQ_OK : say_numbered(shard, err);
-    }
-    return code;
-}
-
-static uint64_t key_of(const struct inq_shard *shard, const struct inq_group *group, int32_t place)
-{
-    const char *name = group_name(shard, group);
-    return inq_hash_u64(inq_hash_bytes(name, strlen(name)) + (uint64_t)(uint32_t)place);
-}
-
-static int list_places(struct inspector_run *run, struct inq_err *err)
-{
-    int code = INQ_OK;
-    for (size_t i = 0; i < run->n; i++) {
-        const struct inq_shard *shard = run->shards[i];
-        for (size_t g = 0; g < shard->n_groups && code == INQ_OK; g++) {
-            const struct inq_group *group = &shard->groups[g];
-            code = inq_map_put(&run->ranks, key_of(shard, group, group->ranks[0]),
-                               (uint32_t)shard->ranks[0].rank, err);
-        }
-    }
-    return code;
-}
-
-static int32_t rank_at(const struct inspector_run *run, const struct inq_shard *shard,
-                       const struct inq_group *group, int32_t place)
-{
-    uint32_t rank;
-    return inq_map_get(&run->ranks, key_of(shard, group, place), &rank) ? (int32_t)rank : -1;
-}
-
-/* Peers are places in their communicators. */
-static void settle_peers(const struct inspector_run *run, struct inq_shard *shard)
-{
-    struct inq_rank *rank = &shard->ranks[0];
-    for (size_t i = 0; i < rank->n_comms; i++) {
-        struct inq_comm *comm = &rank->comms[i];
-        if (comm->peer >= 0 && comm->group != INQ_NONE) {
-            comm->peer = rank_at(run, shard, &shard->groups[comm->group], comm->peer);
-        }
-    }
-}
-
-static int by_rank(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    int32_t x = *(const int32_t *)a;
-    int32_t y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Half a list of members is none. */
-static int settle_group(const struct inspector_run *run, struct inq_shard *shard,
-                        struct inq_group *group, struct inq_err *err)
-{
-    bool believed = group->size > 0 && (size_t)group->size <= run->n;
-    int32_t *ranks = inq_mem_alloc((believed ? (size_t)group->size : 1) * sizeof *ranks);
-    if (ranks == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
-    }
-    bool all = believed;
-    for (int32_t place = 0; all && place < group->size; place++) {
-        ranks[place] = rank_at(run, shard, group, place);
-        all = ranks[place] >= 0;
-    }
-    uint32_t n = all ? (uint32_t)group->size : 0;
-    int code = inq_sort(ranks, n, sizeof *ranks, by_rank, NULL, err);
-    if (code == INQ_OK) {
-        code = inq_shard_keep_ranks(shard, ranks, n, group, err);
-    }
-    inq_mem_free(ranks);
-    return code;
-}
-
-static int settle_run(struct inspector_run *run, struct inq_err *err)
-{
-    int code = number_ranks(run, err);
-    code = code == INQ_OK ? list_places(run, err) : code;
-    for (size_t i = 0; i < run->n && code == INQ_OK; i++) {
-        struct inq_shard *shard = run->shards[i];
-        settle_peers(run, shard);
-        for (size_t g = 0; g < shard->n_groups && code == INQ_OK; g++) {
-            code = settle_group(run, shard, &shard->groups[g], err);
-        }
-    }
-    inq_map_release(&run->ranks);
-    return code;
-}
-
-/* Another format's trace of the same time, or NULL. */
-static const struct inq_shard *find_other(const struct inq_shard *shards, size_t n,
-                                          const struct inq_shard *own)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t r = 0; r < shards[i].n_ranks && shards[i].file.read; r++) {
-            const struct inq_rank *rank = &shards[i].ranks[r];
-            if (!is_inspector(&shards[i]) && rank->has_clock_epoch &&
-                have_met(rank, &own->ranks[0])) {
-                return &shards[i];
-            }
-        }
-    }
-    return NULL;
-}
-
-static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *err)
-{
-    struct inspector_run run = {.shards = inq_mem_alloc((n + 1) * sizeof(struct inq_shard *))};
-    uint8_t *done = inq_mem_zalloc(n + 1, 1);
-    int code =
-        run.shards != NULL && done != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        if (!is_inspector(&shards[i]) || done[i] || !has_places(&shards[i])) {
-            continue;
-        }
-        if (find_other(shards, n, &shards[i]) != NULL) {
-            inq_unrecognized_set_aside(
-                &shards[i], "its operations are in the traces beside it, which hold more");
-            continue;
-        }
-        run.n = 0;
-        for (size_t k = i; k < n; k++) {
-            bool same = k == i || (is_inspector(&shards[k]) && !done[k] && has_places(&shards[k]) &&
-                                   have_met(&shards[i].ranks[0], &shards[k].ranks[0]) &&
-                                   find_other(shards, n, &shards[k]) == NULL);
-            if (same) {
-                done[k] = 1;
-                run.shards[run.n++] = &shards[k];
-            }
-        }
-        code = settle_run(&run, err);
-    }
-    inq_mem_free((void *)run.shards);
-    inq_mem_free(done);
-    return code;
 }
 
 /* ---- the reader ------------------------------------------------------------------------------ */
@@ -693,9 +442,9 @@ static int sniff_inspector(const char *head, size_t n, const char *path)
 }
 
 const struct inq_reader inq_reader_inspector = {
-    .name = "nccl-inspector",
+    .name = INQ_FORMAT_INSPECTOR,
     .summary = "NCCL Inspector records (JSON lines): collectives of each rank",
     .sniff = sniff_inspector,
     .read = read_inspector,
-    .join = join_processes,
+    .join = inq_inspector_join,
 };

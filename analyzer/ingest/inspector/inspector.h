@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What NCCL's profiler plugins write: places in communicators, not ranks, until all files are read.
+ */
+#ifndef INQ_INGEST_INSPECTOR_H
+#define INQ_INGEST_INSPECTOR_H
+
+#include "ingest/ingest.h"
+
+/* The formats, as files are told to have them. */
+#define INQ_FORMAT_INSPECTOR     "nccl-inspector"
+#define INQ_FORMAT_NCCL_PROFILER "nccl-profiler"
+
+/* 2100: later ends would overflow when durations are added. */
+#define INQ_NCCL_MAX_TIME_NS ((int64_t)4102444800 * 1000000000)
+/* The wall clock in 2001: what is below is the device's own counter, or counts from a start. */
+#define INQ_NCCL_MIN_EPOCH_NS ((int64_t)1000000000 * 1000000000)
+
+/* Of both readers: a shard has one rank, whose communicators' lists hold its own place. Joins the
+ * files of one process, and gives the places of the processes that ran together their ranks. */
+int inq_inspector_join(struct inq_shard *shards, size_t n, struct inq_err *err);
+
+#endif

@@ -692,6 +692,9 @@ static int assemble(struct inq_loader *loader, struct inq_run **run, struct inq_
     size_t ends[PARTS];
     int code = sort_shards(loader->shards, order, n, err);
     if (code == INQ_OK) {
+        code = inq_reader_kineto.join(loader->shards, n, err);
+    }
+    if (code == INQ_OK) {
         code = inq_reader_xspace.join(loader->shards, n, err);
     }
     if (code == INQ_OK) {

@@ -69,7 +69,9 @@ def ascend_rank(rank):
         events.append(row)
 
     for e in rank.of("cpu_op", "user_annotation"):
-        add(python, e["tid"], e["name"], e["start"], e["end"], {"Sequence number": -1}, "cpu_op")
+        # older versions write no categories
+        cat = "cpu_op" if rank.rank % 2 or e["cat"] == "cpu_op" else None
+        add(python, e["tid"], e["name"], e["start"], e["end"], {"Sequence number": -1}, cat)
     launched = {e["args"]["correlation"]: e for e in rank.of("kernel", "gpu_memcpy", "gpu_memset")}
     for e in rank.of("cuda_runtime", "cuda_driver"):
         connection = e["args"]["correlation"]
@@ -119,7 +121,8 @@ def ascend_rank(rank):
 
 def ascend(ranks, out):
     for rank in ranks:
-        folder = "%s_%d_20260115080000%03d_ascend_pt" % (rank.host, 4000 + rank.rank, rank.rank)
+        # processes start in any order: only profiler_info_RANK.json says which rank it is
+        folder = "%s_%d_20260115080000%03d_ascend_pt" % (rank.host, 4999 - rank.rank, rank.rank)
         write(out, folder + "/ASCEND_PROFILER_OUTPUT/trace_view.json", ascend_rank(rank))
         write(out, folder + "/profiler_info_%d.json" % rank.rank, {"rank_id": rank.rank})
 

@@ -692,9 +692,6 @@ static int assemble(struct inq_loader *loader, struct inq_run **run, struct inq_
     size_t ends[PARTS];
     int code = sort_shards(loader->shards, order, n, err);
     if (code == INQ_OK) {
-        code = inq_reader_kineto.join(loader->shards, n, err);
-    }
-    if (code == INQ_OK) {
         code = inq_reader_xspace.join(loader->shards, n, err);
     }
     if (code == INQ_OK) {
@@ -702,6 +699,9 @@ static int assemble(struct inq_loader *loader, struct inq_run **run, struct inq_
     }
     if (code == INQ_OK) {
         code = inq_reader_inspector.join(loader->shards, n, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_reader_rocprof.join(loader->shards, n, err);
     }
     part(loader->shards, order, n, ends);
     inq_mem_free(order);

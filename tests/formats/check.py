@@ -29,6 +29,7 @@ FORMATS = {
     "xspace-tpu": ["launches"],
     "ascend": [],
     "rocprof": ["launches"],
+    "rocprofv3": [],
     "musa": [],
     "mtia": [],
     "xpu": [],

@@ -867,5 +867,4 @@ const struct inq_reader inq_reader_kineto = {
     .summary = "PyTorch (Kineto) and Chrome event traces, JSON",
     .sniff = sniff,
     .read = read_trace,
-    .join = inq_kineto_join_ascend,
 };

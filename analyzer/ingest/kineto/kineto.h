@@ -204,9 +204,6 @@ int inq_kineto_settle_groups(struct inq_kineto *k);
 int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
                       int64_t offset);
 
-/* The reader's `join`, of shards in the order of their paths: ranks of Ascend's profiles. */
-int inq_kineto_join_ascend(struct inq_shard *shards, size_t n, struct inq_err *err);
-
 /* After the last byte: everything that had to wait. */
 int inq_kineto_finish(struct inq_kineto *k);
 

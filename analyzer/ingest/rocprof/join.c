@@ -19,7 +19,7 @@ static bool is_process(const struct inq_shard *shard)
 {
     return shard->file.read && shard->n_ranks == 1 && shard->ranks[0].rank < 0 &&
            shard->ranks[0].events.n > 0 && shard->file.format != NULL &&
-           strcmp(shard->file.format, inq_reader_rocprof.name) == 0 &&
+           strcmp(shard->file.format, INQ_ROCPROF_FORMAT) == 0 &&
            inq_rank_from_name(shard->file.path) < 0;
 }
 

@@ -542,7 +542,7 @@ static int sniff_rocprof(const char *head, size_t n, const char *path)
 }
 
 const struct inq_reader inq_reader_rocprof = {
-    .name = "rocprof",
+    .name = INQ_ROCPROF_FORMAT,
     .summary = "rocprofv3 (ROCm), JSON: kernels, copies, launches, RCCL's calls, markers",
     .sniff = sniff_rocprof,
     .read = read_rocprof,

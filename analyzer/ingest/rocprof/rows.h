@@ -7,6 +7,9 @@
 #include "ingest/scan/scan.h"
 #include "trace/build/build.h"
 
+/* The name of the format in reports. */
+#define INQ_ROCPROF_FORMAT "rocprof"
+
 /* Texts point into what was scanned, n == 0: not there. Numbers: -1 not there. */
 struct inq_rocprof_record {
     int64_t kind, operation, thread, correlation, start_ns, end_ns;

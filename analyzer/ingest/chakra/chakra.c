@@ -139,10 +139,19 @@ static bool read_inputs(struct inq_wire message, struct inq_chakra_node *node)
     return !message.bad;
 }
 
-static void add_dependency(struct inq_chakra_node *node, int64_t id)
+/* Data dependencies stay in front of control dependencies. */
+static void add_dependency(struct inq_chakra_node *node, int64_t id, bool data)
 {
-    if (id >= 0 && node->n_deps < INQ_CHAKRA_DEPS) {
-        node->deps[node->n_deps++] = id;
+    node->parent = !data && node->parent < 0 ? id : node->parent;
+    node->more_deps = node->more_deps || node->n_deps == INQ_CHAKRA_DEPS;
+    if (id < 0 || node->n_deps == INQ_CHAKRA_DEPS) {
+        return;
+    }
+    node->deps[node->n_deps++] = id;
+    if (data) {
+        int64_t moved = node->deps[node->n_data_deps];
+        node->deps[node->n_data_deps++] = id;
+        node->deps[node->n_deps - 1] = node->n_data_deps < node->n_deps ? moved : id;
     }
 }
 
@@ -155,11 +164,7 @@ static bool read_dependencies(struct inq_chakra_node *node, const struct inq_wir
     bool more = field->type == INQ_WIRE_VARINT || inq_wire_varint(&packed, &value);
     while (more) {
         int64_t id = value <= INT64_MAX ? (int64_t)value : -1;
-        if (data) {
-            add_dependency(node, id);
-        } else if (node->parent < 0) {
-            node->parent = id;
-        }
+        add_dependency(node, id, data);
         more = field->type == INQ_WIRE_BYTES && inq_wire_varint(&packed, &value);
     }
     return !packed.bad && (field->type == INQ_WIRE_BYTES || field->type == INQ_WIRE_VARINT);
@@ -394,11 +399,7 @@ static enum inq_scan_result scan_dependencies(struct inq_scan *scan, bool data,
             return result;
         }
         int64_t id = number_of(text, &node->bad_number);
-        if (data) {
-            add_dependency(node, id);
-        } else if (node->parent < 0) {
-            node->parent = id;
-        }
+        add_dependency(node, id, data);
     }
 }
 
@@ -822,18 +823,18 @@ static int join_graphs(struct inq_shard *shards, size_t n, struct inq_err *err)
         uint32_t other;
         if (is_chakra(&shards[i]) && shards[i].ranks[0].rank >= 0 &&
             inq_map_get(&traces, (uint64_t)shards[i].ranks[0].rank, &other) &&
-            have_met(&shards[i].ranks[0], &shards[other].ranks[0])) {
+            (shards[i].untimed != NULL || have_met(&shards[i].ranks[0], &shards[other].ranks[0]))) {
             inq_unrecognized_set_aside(&shards[i],
                                        "its rank's trace is beside it, which holds more");
         }
     }
     inq_map_release(&traces);
-    return code;
+    return code == INQ_OK ? inq_chakra_place(shards, n, err) : code;
 }
 
 const struct inq_reader inq_reader_chakra = {
     .name = "chakra",
-    .summary = "Chakra execution traces (*.et, or as JSON): device nodes with their times",
+    .summary = "Chakra execution traces (*.et, or as JSON), with times or without",
     .sniff = sniff_chakra,
     .read = read_chakra,
     .join = join_graphs,

@@ -492,7 +492,7 @@ static size_t list_run(struct inq_shard *shards, size_t from, size_t n, struct p
     return i;
 }
 
-int inq_chakra_place(struct inq_shard *shards, size_t n, struct inq_err *err)
+static int place_all(struct inq_shard *shards, size_t n, struct inq_err *err)
 {
     struct graph *graphs = inq_mem_zalloc(n + 1, sizeof *graphs);
     int code = graphs != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
@@ -504,4 +504,43 @@ int inq_chakra_place(struct inq_shard *shards, size_t n, struct inq_err *err)
     }
     inq_mem_free(graphs);
     return code;
+}
+
+/* ---- beside other traces --------------------------------------------------------------------- */
+
+static bool is_chakra(const struct inq_shard *shard)
+{
+    return shard->file.read && shard->n_ranks == 1 && shard->file.format != NULL &&
+           strcmp(shard->file.format, INQ_CHAKRA_FORMAT) == 0;
+}
+
+static bool have_met(const struct inq_rank *a, const struct inq_rank *b)
+{
+    bool timed = a->has_clock_epoch && b->has_clock_epoch && a->first_ns != INQ_TIME_NONE &&
+                 b->first_ns != INQ_TIME_NONE;
+    return timed && a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
+}
+
+/* A graph is made from a rank's trace, and is often kept beside it: that is no second run. */
+int inq_chakra_join(struct inq_shard *shards, size_t n, struct inq_err *err)
+{
+    struct inq_map traces = {0}; /* rank to shard, of one rank, that is another format's */
+    int code = INQ_OK;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        bool one = shards[i].file.read && shards[i].n_ranks == 1 && !is_chakra(&shards[i]);
+        if (one && shards[i].ranks[0].rank >= 0) {
+            code = inq_map_put(&traces, (uint64_t)shards[i].ranks[0].rank, (uint32_t)i, err);
+        }
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        uint32_t other;
+        if (is_chakra(&shards[i]) && shards[i].ranks[0].rank >= 0 &&
+            inq_map_get(&traces, (uint64_t)shards[i].ranks[0].rank, &other) &&
+            (shards[i].untimed != NULL || have_met(&shards[i].ranks[0], &shards[other].ranks[0]))) {
+            inq_unrecognized_set_aside(&shards[i],
+                                       "its rank's trace is beside it, which holds more");
+        }
+    }
+    inq_map_release(&traces);
+    return code == INQ_OK ? place_all(shards, n, err) : code;
 }

@@ -559,29 +559,6 @@ static int add_calls(struct reading *r, struct inq_err *err)
     return code;
 }
 
-static int by_start(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    int64_t x = ((const struct inq_note *)a)->start_ns;
-    int64_t y = ((const struct inq_note *)b)->start_ns;
-    return (x > y) - (x < y);
-}
-
-int inq_chakra_stretch_steps(struct inq_rank *rank, int64_t host_end_ns, struct inq_err *err)
-{
-    int64_t end_ns = host_end_ns;
-    int code = inq_sort(rank->notes, rank->n_notes, sizeof *rank->notes, by_start, NULL, err);
-    for (size_t i = rank->n_notes; i > 0 && code == INQ_OK; i--) {
-        struct inq_note *note = &rank->notes[i - 1];
-        if (note->kind == INQ_NOTE_STEP) {
-            int64_t dur_ns = end_ns - note->start_ns;
-            note->dur_ns = dur_ns > note->dur_ns ? dur_ns : note->dur_ns;
-            end_ns = note->start_ns;
-        }
-    }
-    return code;
-}
-
 /* "llama.3.et", "llama.3.json": the rank is the last number between dots. */
 static int32_t rank_of(const char *path)
 {

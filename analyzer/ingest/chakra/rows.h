@@ -4,8 +4,12 @@
 #ifndef INQ_INGEST_CHAKRA_ROWS_H
 #define INQ_INGEST_CHAKRA_ROWS_H
 
+#include "base/sort.h"
 #include "ingest/scan/scan.h"
 #include "trace/build/build.h"
+
+/* The name of the format in reports. */
+#define INQ_CHAKRA_FORMAT "chakra"
 
 /* enum NodeType. Others (storage, batches, checkpoints) are the host's. */
 enum inq_chakra_type {
@@ -64,14 +68,39 @@ struct inq_untimed {
     size_t n_ops, n_deps;
 };
 
-/* Gives times to the graphs without, whose ranks' rows are there afterwards: a node begins when all
- * that it depends on has ended and its lane is free, collectives when all members have arrived.
- * Shards are in the order of their paths. Fails with INQ_NOMEM, INQ_LIMIT. */
-int inq_chakra_place(struct inq_shard *shards, size_t n, struct inq_err *err);
-/* A step's mark lasts until the next one begins, and the last one until the host's last node ends:
- * durations of the host's nodes are without those of the nodes they call. */
-int inq_chakra_stretch_steps(struct inq_rank *rank, int64_t host_end_ns, struct inq_err *err);
+/* The reader's `join`, of shards in the order of their paths. Sets graphs aside that are beside the
+ * traces that they are of. Gives times to those without, whose ranks' rows are there afterwards: a
+ * node begins when all that it depends on has ended and its lane is free, collectives when all
+ * members have arrived. Fails with INQ_NOMEM, INQ_LIMIT. */
+int inq_chakra_join(struct inq_shard *shards, size_t n, struct inq_err *err);
 /* Fills a shard with what the nodes say. Fails with INQ_NOMEM, INQ_LIMIT, and as `next` does. */
 int inq_chakra_rows(struct inq_shard *shard, inq_chakra_next next, void *ctx, struct inq_err *err);
+
+static inline int inq_chakra_by_start(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    int64_t x = ((const struct inq_note *)a)->start_ns;
+    int64_t y = ((const struct inq_note *)b)->start_ns;
+    return (x > y) - (x < y);
+}
+
+/* A step's mark lasts until the next one begins, and the last one until the host's last node ends:
+ * durations of the host's nodes are without those of the nodes they call. */
+static inline int inq_chakra_stretch_steps(struct inq_rank *rank, int64_t host_end_ns,
+                                           struct inq_err *err)
+{
+    int64_t end_ns = host_end_ns;
+    int code =
+        inq_sort(rank->notes, rank->n_notes, sizeof *rank->notes, inq_chakra_by_start, NULL, err);
+    for (size_t i = rank->n_notes; i > 0 && code == INQ_OK; i--) {
+        struct inq_note *note = &rank->notes[i - 1];
+        if (note->kind == INQ_NOTE_STEP) {
+            int64_t dur_ns = end_ns - note->start_ns;
+            note->dur_ns = dur_ns > note->dur_ns ? dur_ns : note->dur_ns;
+            end_ns = note->start_ns;
+        }
+    }
+    return code;
+}
 
 #endif

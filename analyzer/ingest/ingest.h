@@ -35,12 +35,16 @@ extern const struct inq_reader inq_reader_inspector; /* NCCL's: JSON lines */
 extern const struct inq_reader inq_reader_nccl_profiler; /* its example's: Chrome events */
 extern const struct inq_reader inq_reader_xspace;        /* ingest/xla/xspace.c */
 extern const struct inq_reader inq_reader_chakra;        /* ingest/chakra/chakra.c */
+extern const struct inq_reader inq_reader_rocprof;       /* rocprofv3's JSON */
 extern const struct inq_reader inq_reader_partial;       /* ingest/partial/read.c */
 extern const struct inq_reader inq_reader_log;           /* log.c: text */
 extern const struct inq_reader inq_reader_flight;        /* flight.c: Flight Recorder dumps */
 
 /* The global rank in a file's name ("rank-34.", "worker7_step", "_rank_3.json"), or -1. */
 int32_t inq_rank_from_name(const char *path);
+/* Ranks of the processes of one run, one a shard, that do not say theirs: by host and number of the
+ * process, and `why` is said of each file. The list is sorted so. Fails with INQ_NOMEM. */
+int inq_number_processes(struct inq_shard **shards, size_t n, const char *why, struct inq_err *err);
 /* The host in a name that the profiler gave ("{host}_{pid}.{time}.pt.trace.json"): *host points
  * into `path`, the length is returned; 0 when there is none. */
 size_t inq_host_from_name(const char *path, const char **host);

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "inquest/trace.h"
 
+#include <ctype.h>
 #include <string.h>
 
 const char *inq_trace_str(const struct inq_trace *trace, inq_str id)
@@ -22,6 +23,31 @@ const struct inq_launch *inq_trace_launch(const struct inq_trace *trace,
 bool inq_rank_on_cpu(const struct inq_trace *trace, const struct inq_rank *rank)
 {
     return strcmp(inq_trace_str(trace, rank->device_name), "CPU") == 0;
+}
+
+/* Whether the word stands alone in the text: "TPU v4", not "TPUx". */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = strstr(text, word); p != NULL; p = strstr(p + 1, word)) {
+        bool begins = p == text || isalnum((unsigned char)p[-1]) == 0;
+        if (begins && isalpha((unsigned char)p[n]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *inq_rank_device(const struct inq_trace *trace, const struct inq_rank *rank)
+{
+    static const char *const words[] = {"CPU", "NPU", "TPU", "HPU", "MLU", "MTIA"};
+    const char *name = inq_trace_str(trace, rank->device_name);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (has_word(name, words[i])) {
+            return words[i];
+        }
+    }
+    return "GPU";
 }
 
 bool inq_launch_same_grid(const struct inq_launch *a, const struct inq_launch *b)

@@ -437,6 +437,9 @@ INQ_API const struct inq_launch *inq_trace_launch(const struct inq_trace *trace,
                                                   const struct inq_rank *rank, size_t event);
 /* Whether the rank had no device: its threads ran what they launched (PyTorch on CPUs). */
 INQ_API bool inq_rank_on_cpu(const struct inq_trace *trace, const struct inq_rank *rank);
+/* What the rank computes on, in a word: "CPU" as above, "NPU", "TPU", "HPU", "MLU", "MTIA" where
+ * the device's name says so, else "GPU". */
+INQ_API const char *inq_rank_device(const struct inq_trace *trace, const struct inq_rank *rank);
 /* Whether both have a grid and a block, and the same. */
 INQ_API bool inq_launch_same_grid(const struct inq_launch *a, const struct inq_launch *b);
 

@@ -61,7 +61,7 @@ def comm_attrs(args):
     return COLLECTIVE, {"comm_type": COLLECTIVES[name], **attrs}
 
 
-def device_node(index, event, caller, last, absolute):
+def device_node(index, event, caller, last, ends, absolute):
     args = event["args"]
     kind, attrs = COMPUTE, {}
     if event["cat"] != "kernel":
@@ -69,7 +69,10 @@ def device_node(index, event, caller, last, absolute):
     elif args.get("Collective name") in COLLECTIVES or args.get("Collective name") in ("send", "recv"):
         kind, attrs = comm_attrs(args)
     stream = int(args["stream"])
-    deps = [d for d in (caller, last.get(stream)) if d is not None]
+    # streams wait for each other's events: for what ended just before on another one
+    events = [n for s, n in last.items() if s != stream and 0 <= event["start"] - ends[n] < 50000]
+    deps = [d for d in [caller, last.get(stream)] + events if d is not None]
+    ends[index] = event["end"]
     last[stream] = index
     made = node(
         index,
@@ -100,7 +103,7 @@ def nodes_of(rank):
     out = [node(1, "[pytorch|profiler|execution_trace|process]", METADATA, 0, 0)]
     out.append(node(2, "## process_group:init ##", METADATA, 0, 0, 1, (1,)))
     out[-1]["values"] = "['%s']" % json.dumps(group_config(rank))
-    index, last, before = 3, {}, 2
+    index, last, ends, before = 3, {}, {}, 2
     operators = {e["args"].get("External id"): e["name"] for e in rank.of("cpu_op") if "args" in e}
     for event in sorted(host, key=lambda e: e["start"]):
         caller = index
@@ -117,7 +120,7 @@ def nodes_of(rank):
         )
         index, before = index + 1, caller
         for kernel in work.pop(event["args"].get("correlation") if not mark else None, []):
-            out.append(device_node(index, kernel, caller, last, absolute))
+            out.append(device_node(index, kernel, caller, last, ends, absolute))
             index += 1
     return out
 

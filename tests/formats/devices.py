@@ -69,7 +69,9 @@ def ascend_rank(rank):
         events.append(row)
 
     for e in rank.of("cpu_op", "user_annotation"):
-        add(python, e["tid"], e["name"], e["start"], e["end"], {"Sequence number": -1}, "cpu_op")
+        # older versions write no categories
+        cat = "cpu_op" if rank.rank % 2 or e["cat"] == "cpu_op" else None
+        add(python, e["tid"], e["name"], e["start"], e["end"], {"Sequence number": -1}, cat)
     launched = {e["args"]["correlation"]: e for e in rank.of("kernel", "gpu_memcpy", "gpu_memset")}
     for e in rank.of("cuda_runtime", "cuda_driver"):
         connection = e["args"]["correlation"]
@@ -119,7 +121,8 @@ def ascend_rank(rank):
 
 def ascend(ranks, out):
     for rank in ranks:
-        folder = "%s_%d_20260115080000%03d_ascend_pt" % (rank.host, 4000 + rank.rank, rank.rank)
+        # processes start in any order: only profiler_info_RANK.json says which rank it is
+        folder = "%s_%d_20260115080000%03d_ascend_pt" % (rank.host, 4999 - rank.rank, rank.rank)
         write(out, folder + "/ASCEND_PROFILER_OUTPUT/trace_view.json", ascend_rank(rank))
         write(out, folder + "/profiler_info_%d.json" % rank.rank, {"rank_id": rank.rank})
 
@@ -158,6 +161,91 @@ def rocprof(ranks, out):
         for e in rank.of("user_annotation"):
             add(1, e["tid"], e["name"], e, {"BeginNs": str(e["start"])})
         write(out, "rank_%d/results.json" % rank.rank, {"traceEvents": rows})
+
+
+HIP, COPY, MARKER, RCCL, DISPATCH = 3, 9, 7, 12, 11
+RCCL_CALLS = {
+    "allreduce": "ncclAllReduce",
+    "_allgather_base": "ncclAllGather",
+    "_reduce_scatter_base": "ncclReduceScatter",
+    "all_to_allv": "ncclAllToAllv",
+    "all_to_all": "ncclAllToAll",
+}
+
+
+class Sdk:
+    """rocprofiler-sdk's tool: names in tables, records by kind, times of the host since it was booted."""
+
+    def __init__(self, rank):
+        self.rank, self.kernels, self.texts = rank, {}, []
+        self.operations = [("NONE", [])] * 13
+        for kind, name in ((HIP, "HIP_RUNTIME_API"), (COPY, "MEMORY_COPY"), (MARKER, "MARKER_CORE_API"), (RCCL, "RCCL_API")):
+            self.operations[kind] = (name, [])
+        self.records = {k: [] for k in ("kernel_dispatch", "hip_api", "hsa_api", "marker_api", "rccl_api", "memory_copy")}
+
+    def record(self, where, kind, name, start, end, thread, correlation, **more):
+        names = self.operations[kind][1]
+        if name not in names:
+            names.append(name)
+        row = {"size": 64, "kind": kind, "operation": names.index(name), "thread_id": thread}
+        row["correlation_id"] = {"internal": correlation, "external": 0}
+        # a host's clock counts from its start
+        boot = (self.rank.rank // 4 + 1) * 10**12
+        row.update({"start_timestamp": boot + start, "end_timestamp": boot + end})
+        self.records[where].append(dict(row, **more))
+
+    def kernel(self, e):
+        args = e["args"]
+        block = args.get("block", [1, 1, 1])
+        grid = [g * b for g, b in zip(args.get("grid", [1, 1, 1]), block)]
+        xyz = lambda v: dict(zip("xyz", v))
+        info = {"size": 64, "agent_id": {"handle": 77}, "queue_id": {"handle": 1}}
+        info["kernel_id"] = self.kernels.setdefault(rccl(e), len(self.kernels) + 5)
+        info.update({"workgroup_size": xyz(block), "grid_size": xyz(grid)})
+        more = {"dispatch_info": info, "stream_id": {"handle": int(args["stream"])}}
+        self.record("kernel_dispatch", DISPATCH, "KERNEL_DISPATCH_COMPLETE", e["start"], e["end"], 1, args["correlation"], **more)
+
+    def document(self):
+        agents = [{"size": 8, "id": {"handle": 3}, "type": 1, "name": "AMD EPYC"}]
+        agents.append({"size": 8, "id": {"handle": 77}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X", "cu_count": 304})
+        symbols = [{"kernel_id": i, "kernel_name": "k.kd", "formatted_kernel_name": n} for n, i in self.kernels.items()]
+        strings = {"callback_records": [], "marker_api": self.texts}
+        strings["buffer_records"] = [{"kind": k, "operations": o} for k, o in self.operations]
+        metadata = {"node": {"hostname": self.rank.host}, "pid": 4000 + self.rank.rank, "config": {"kernel_trace": True}}
+        tool = {"metadata": metadata, "agents": agents, "counters": [], "strings": strings, "code_objects": []}
+        tool.update({"kernel_symbols": symbols, "callback_records": {"counter_collection": []}})
+        tool["buffer_records"] = self.records
+        return {"rocprofiler-sdk-tool": [tool]}
+
+
+def rocprofv3(ranks, out):
+    """rocprofv3 --sys-trace --output-format json: RCCL's calls around the launches of its kernels."""
+    for rank in ranks:
+        sdk, calls = Sdk(rank), 10**6
+        work = {e["args"]["correlation"]: e for e in rank.of("kernel", "gpu_memcpy", "gpu_memset")}
+        for e in work.values():
+            if e["cat"] == "kernel":
+                sdk.kernel(e)
+            else:
+                agents = {"dst_agent_id": {"handle": 77}, "src_agent_id": {"handle": 3}, "bytes": 4096}
+                sdk.record("memory_copy", COPY, "MEMORY_COPY_HOST_TO_DEVICE", e["start"], e["end"], 1, e["args"]["correlation"], **agents)
+        for e in rank.of("cuda_runtime", "cuda_driver"):
+            correlation, tid = e["args"]["correlation"], int(e["tid"])
+            sdk.record("hip_api", HIP, e["name"].replace("cuda", "hip"), e["start"], e["end"], tid, correlation)
+            launched = work.get(correlation)
+            if launched and is_comm(launched):
+                name = RCCL_CALLS[launched["args"]["Collective name"]]
+                names = [name] if rank.rank % 2 else ["ncclGroupStart", name, "ncclGroupEnd"]
+                for i, call in enumerate(names):
+                    last = i + 1 == len(names)
+                    start = e["start"] - 10 * (len(names) - i)
+                    sdk.record("rccl_api", RCCL, call, start, e["end"] + 10 if last else start + 5, tid, calls)
+                    calls += 1
+        for e in rank.of("user_annotation"):
+            sdk.record("marker_api", MARKER, "roctxRangePushA", e["start"], e["end"], int(e["tid"]), calls)
+            sdk.texts.append({"key": calls, "value": e["name"]})
+            calls += 1
+        write(out, "%d_results.json" % rank.rank, sdk.document())
 
 
 # ---- Kineto's Chrome JSON of other backends -------------------------------------------------
@@ -244,6 +332,7 @@ FORMATS = {
     "cpu-legacy": lambda ranks, out: cpu(ranks, out, True),
     "ascend": ascend,
     "rocprof": rocprof,
+    "rocprofv3": rocprofv3,
     "musa": lambda ranks, out: backend(ranks, out, "musa"),
     "mtia": lambda ranks, out: backend(ranks, out, "mtia"),
     "xpu": lambda ranks, out: backend(ranks, out, "xpu"),

@@ -42,6 +42,11 @@ static void fuzz_read(const struct inq_reader *reader, const uint8_t *data, size
     fuzz_check(&shard);
     (void)inq_shard_finalize(&shard, &err);
     fuzz_check(&shard);
+    shard.file.read = code == INQ_OK;
+    if (shard.file.read && reader->join != NULL) {
+        (void)reader->join(&shard, 1, &err);
+        fuzz_check(&shard);
+    }
     inq_shard_release(&shard);
     inq_source_close(source);
 }

@@ -208,7 +208,9 @@ static bool is_cpu(const struct inq_findings *f, const struct inq_candidate *can
 /* What computes on the candidate's ranks, and what it computes. */
 static const char *device_of(const struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    return is_cpu(f, candidate) ? "CPU" : "GPU";
+    const struct inq_trace *trace = f->report->trace;
+    return candidate->n_ranks > 0 ? inq_rank_device(trace, &trace->ranks[candidate->ranks[0]])
+                                  : "GPU";
 }
 
 static const char *work_of(const struct inq_findings *f, const struct inq_candidate *candidate)
@@ -268,6 +270,35 @@ static const char *fault(struct inq_findings *f, const struct inq_candidate *can
                              extra);
 }
 
+/* What shows the state of the candidate's device, in parentheses; "": nothing that is known. NULL:
+ * NVIDIA's, whose tool the finding's own advice names. */
+static const char *tool_of(const struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    static const struct {
+        const char *device, *word; /* word: in the name of the device; "": any */
+        const char *tool;
+    } tools[] = {{"NPU", "", " (npu-smi info -t common)"},
+                 {"TPU", "", " (tpu-info)"},
+                 {"HPU", "", " (hl-smi)"},
+                 {"MLU", "", " (cnmon)"},
+                 {"MTIA", "", ""},
+                 {"GPU", "gfx", " (amd-smi metric)"},
+                 {"GPU", "AMD", " (amd-smi metric)"},
+                 {"GPU", "MTT", " (mthreads-gmi -q)"},
+                 {"GPU", "Intel", " (xpu-smi stats)"}};
+    const struct inq_trace *trace = f->report->trace;
+    const char *device = device_of(f, candidate);
+    const char *name = candidate->n_ranks > 0
+                           ? inq_trace_str(trace, trace->ranks[candidate->ranks[0]].device_name)
+                           : "";
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        if (strcmp(tools[i].device, device) == 0 && strstr(name, tools[i].word) != NULL) {
+            return tools[i].tool;
+        }
+    }
+    return NULL;
+}
+
 /* What to try, where more is known than the kind; else "". */
 static const char *advice(struct inq_findings *f, const struct inq_candidate *candidate)
 {
@@ -275,6 +306,12 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
         return "Compare frequency, load and NUMA placement of this rank's cores with the others', "
                "and the sizes of its batches where operators have no input sizes in the trace "
                "(record_shapes).";
+    }
+    if (candidate->kind == INQ_FINDING_SLOW_GPU && tool_of(f, candidate) != NULL) {
+        return inq_findings_text(f,
+                                 "Compare clocks, temperature, power cap and ECC state of this %s "
+                                 "with its neighbors%s; take it out of the job if they differ.",
+                                 device_of(f, candidate), tool_of(f, candidate));
     }
     if (candidate->comm_only) {
         return "Trace this rank and one of its peers with a profiler that records kernels and "
@@ -296,9 +333,8 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
     const char *what = "compute";
 
     if (candidate->kind == INQ_FINDING_LATE_HOST || candidate->kind == INQ_FINDING_UNPLANNED_GC) {
-        what = candidate->comm_only   ? "time outside communication"
-               : is_cpu(f, candidate) ? "CPU idle"
-                                      : "GPU idle";
+        what = candidate->comm_only ? "time outside communication"
+                                    : inq_findings_text(f, "%s idle", device_of(f, candidate));
     } else if (candidate->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }

@@ -8,6 +8,7 @@
 #include "base/stats.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Every job has some of it: below this share of the rank-time it is not mentioned. */
 #define MENTIONED_SHARE 0.05
@@ -158,6 +159,19 @@ static void rate(struct inq_finding *finding, const struct view *view, const str
     }
 }
 
+/* The text, with the run's own kind of device in place of "GPU". */
+static const char *of_device(struct inq_findings *f, const char *text)
+{
+    const struct inq_trace *trace = f->report->trace;
+    const char *device = trace->n_ranks > 0 ? inq_rank_device(trace, &trace->ranks[0]) : "GPU";
+    const char *from = strstr(text, "GPU");
+    if (from == NULL || strcmp(device, "GPU") == 0) {
+        return text;
+    }
+    return inq_findings_text(f, "%.*s%s%s", (int)(from - text), text, device,
+                             of_device(f, from + 3));
+}
+
 static void from_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
@@ -189,10 +203,11 @@ static void from_view(struct inq_findings *f, const struct view *view)
                                        unsplit    ? "communication not covered by compute"
                                        : one_rank ? view->one_title
                                                   : view->title);
+    finding->title = of_device(f, finding->title);
     finding->measured = inq_findings_text(
         f, "%s of the time, %s of %s of %s", percent, inq_findings_time(f, ns),
         a->one_interval ? "the capture" : "a step", inq_findings_time(f, a->t_ns));
-    finding->expected = one_rank ? view->one_expected : view->expected;
+    finding->expected = of_device(f, one_rank ? view->one_expected : view->expected);
     const char *limits =
         unsplit ? say_unsplit(f, finding, ns)
         : told_ns > 0

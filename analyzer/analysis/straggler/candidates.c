@@ -169,14 +169,15 @@ static int add_gap_evidence(const struct inq_inquiry *q, uint32_t rank,
 {
     for (size_t i = 0; i < gaps->n; i++) {
         const struct inq_host_gap *gap = &gaps->at[i];
-        const char *what = "GPU idle, next launch late";
-        if (gap->running != 0) {
-            what =
-                inq_arena_asprintf(q->arena, "GPU idle while the host was in %s",
-                                   inq_arena_name(q->arena, inq_trace_str(q->trace, gap->running)));
-        } else if (gap->launch_ns == INQ_TIME_NONE) {
-            what = "GPU idle; no launch recorded";
-        }
+        const char *device = inq_rank_device(q->trace, &q->trace->ranks[rank]);
+        bool known = gap->launch_ns != INQ_TIME_NONE;
+        const char *what =
+            gap->running != 0
+                ? inq_arena_asprintf(
+                      q->arena, "%s idle while the host was in %s", device,
+                      inq_arena_name(q->arena, inq_trace_str(q->trace, gap->running)))
+                : inq_arena_asprintf(q->arena, "%s idle%s", device,
+                                     known ? ", next launch late" : "; no launch recorded");
         int code = add_evidence(q, candidate,
                                 (struct inq_evidence){q->trace->ranks[rank].rank,
                                                       lane_text(q, rank, gap->lane), gap->begin_ns,

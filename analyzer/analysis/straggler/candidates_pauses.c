@@ -326,11 +326,16 @@ static int add_gap(const struct pauses *p, uint32_t rank, struct inq_candidate *
     const char *running = inq_trace_str(p->q->trace, gaps.at[0].running);
     candidate->running = candidate->running[0] == '\0' ? running : candidate->running;
     candidate->launches_known = candidate->launches_known || gaps.at[0].launch_ns != INQ_TIME_NONE;
-    if (candidate->n_evidence < INQ_HOST_GAPS) {
-        candidate->evidence[candidate->n_evidence++] =
-            (struct inq_evidence){p->q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns,
-                                  gaps.at[0].end_ns, "GPU idle while its host paused"};
+    if (candidate->n_evidence == INQ_HOST_GAPS) {
+        return INQ_OK;
     }
+    const char *what = inq_arena_asprintf(p->q->arena, "%s idle while its host paused",
+                                          inq_rank_device(p->q->trace, &p->q->trace->ranks[rank]));
+    if (what == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    candidate->evidence[candidate->n_evidence++] = (struct inq_evidence){
+        p->q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns, gaps.at[0].end_ns, what};
     return INQ_OK;
 }
 

@@ -139,10 +139,19 @@ static bool read_inputs(struct inq_wire message, struct inq_chakra_node *node)
     return !message.bad;
 }
 
-static void add_dependency(struct inq_chakra_node *node, int64_t id)
+/* Data dependencies stay in front of control dependencies. */
+static void add_dependency(struct inq_chakra_node *node, int64_t id, bool data)
 {
-    if (id >= 0 && node->n_deps < INQ_CHAKRA_DEPS) {
-        node->deps[node->n_deps++] = id;
+    node->parent = !data && node->parent < 0 ? id : node->parent;
+    node->more_deps = node->more_deps || node->n_deps == INQ_CHAKRA_DEPS;
+    if (id < 0 || node->n_deps == INQ_CHAKRA_DEPS) {
+        return;
+    }
+    node->deps[node->n_deps++] = id;
+    if (data) {
+        int64_t moved = node->deps[node->n_data_deps];
+        node->deps[node->n_data_deps++] = id;
+        node->deps[node->n_deps - 1] = node->n_data_deps < node->n_deps ? moved : id;
     }
 }
 
@@ -155,11 +164,7 @@ static bool read_dependencies(struct inq_chakra_node *node, const struct inq_wir
     bool more = field->type == INQ_WIRE_VARINT || inq_wire_varint(&packed, &value);
     while (more) {
         int64_t id = value <= INT64_MAX ? (int64_t)value : -1;
-        if (data) {
-            add_dependency(node, id);
-        } else if (node->parent < 0) {
-            node->parent = id;
-        }
+        add_dependency(node, id, data);
         more = field->type == INQ_WIRE_BYTES && inq_wire_varint(&packed, &value);
     }
     return !packed.bad && (field->type == INQ_WIRE_BYTES || field->type == INQ_WIRE_VARINT);
@@ -394,11 +399,7 @@ static enum inq_scan_result scan_dependencies(struct inq_scan *scan, bool data,
             return result;
         }
         int64_t id = number_of(text, &node->bad_number);
-        if (data) {
-            add_dependency(node, id);
-        } else if (node->parent < 0) {
-            node->parent = id;
-        }
+        add_dependency(node, id, data);
     }
 }
 
@@ -749,7 +750,7 @@ static int read_chakra(struct inq_source *source, struct inq_shard *shard, struc
     const char *head = NULL;
     size_t n = 0;
     struct frames f = {.damage = &shard->file.damage, .left = LOOKS * (uint64_t)MAX_FOUND};
-    shard->file.format = inq_reader_chakra.name;
+    shard->file.format = INQ_CHAKRA_FORMAT;
     shard->file.reason = shard->file.reason != NULL ? shard->file.reason : "";
     int code = inq_source_peek(source, &head, &n, err);
     if (code == INQ_OK) {
@@ -792,49 +793,10 @@ static int sniff_chakra(const char *head, size_t n, const char *path)
     return is_json(head, n) ? 96 : sniff_messages(head, n);
 }
 
-/* ---- beside other traces --------------------------------------------------------------------- */
-
-static bool is_chakra(const struct inq_shard *shard)
-{
-    return shard->file.read && shard->n_ranks == 1 && shard->file.format != NULL &&
-           strcmp(shard->file.format, inq_reader_chakra.name) == 0;
-}
-
-static bool have_met(const struct inq_rank *a, const struct inq_rank *b)
-{
-    bool timed = a->has_clock_epoch && b->has_clock_epoch && a->first_ns != INQ_TIME_NONE &&
-                 b->first_ns != INQ_TIME_NONE;
-    return timed && a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
-}
-
-/* A graph is made from a rank's trace, and is often kept beside it: that is no second run. */
-static int join_graphs(struct inq_shard *shards, size_t n, struct inq_err *err)
-{
-    struct inq_map traces = {0}; /* rank to shard, of one rank, that is another format's */
-    int code = INQ_OK;
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        bool one = shards[i].file.read && shards[i].n_ranks == 1 && !is_chakra(&shards[i]);
-        if (one && shards[i].ranks[0].rank >= 0) {
-            code = inq_map_put(&traces, (uint64_t)shards[i].ranks[0].rank, (uint32_t)i, err);
-        }
-    }
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        uint32_t other;
-        if (is_chakra(&shards[i]) && shards[i].ranks[0].rank >= 0 &&
-            inq_map_get(&traces, (uint64_t)shards[i].ranks[0].rank, &other) &&
-            have_met(&shards[i].ranks[0], &shards[other].ranks[0])) {
-            inq_unrecognized_set_aside(&shards[i],
-                                       "its rank's trace is beside it, which holds more");
-        }
-    }
-    inq_map_release(&traces);
-    return code;
-}
-
 const struct inq_reader inq_reader_chakra = {
-    .name = "chakra",
-    .summary = "Chakra execution traces (*.et, or as JSON): device nodes with their times",
+    .name = INQ_CHAKRA_FORMAT,
+    .summary = "Chakra execution traces (*.et, or as JSON), with times or without",
     .sniff = sniff_chakra,
     .read = read_chakra,
-    .join = join_graphs,
+    .join = inq_chakra_join,
 };

@@ -37,9 +37,14 @@ struct reading {
     struct caller *callers;
     struct inq_map callers_by_id;
     struct inq_map devices; /* ids of the device's nodes */
+    /* nodes without times, until one of the device has some */
+    bool timed;
+    size_t n_ops, cap_ops, n_op_deps, cap_op_deps;
+    struct inq_chakra_op *ops;
+    int64_t *op_deps;
     int64_t host_end_ns;
-    uint64_t untimed;            /* nodes of the device without a start */
-    int64_t compute_ns, comm_ns; /* in all, of the device's nodes */
+    uint64_t untimed; /* nodes of the device without a start */
+    bool lasts;       /* one of them has a duration */
     uint64_t n_compute, n_comm;
     char text[MAX_NAME];
 };
@@ -274,6 +279,29 @@ static int add_note(struct reading *r, const struct inq_chakra_node *node, inq_s
     return code == INQ_OK ? inq_rank_add_note(r->rank, &note, err) : code;
 }
 
+/* A node of the host that depends on one of the device, as "aten::item" does, waits for it,
+ * whatever it is called. */
+static int name_wait(struct reading *r, inq_str *name, struct inq_err *err)
+{
+    const char *text = inq_strtab_get(&r->shard->names, *name);
+    if (inq_host_kind_of(text) == INQ_HOST_SYNCHRONIZE) {
+        return INQ_OK;
+    }
+    int n = snprintf(r->text, sizeof r->text, "Synchronize in %s", text);
+    size_t len = (size_t)n < sizeof r->text ? (size_t)n : sizeof r->text - 1;
+    return inq_strtab_add(&r->shard->names, r->text, len, name, err);
+}
+
+static bool waits_for_device(const struct reading *r, const struct inq_chakra_node *node)
+{
+    bool waits = false;
+    for (uint32_t i = 0; i < node->n_data_deps && !waits; i++) {
+        uint32_t none;
+        waits = inq_map_get(&r->devices, (uint64_t)node->deps[i], &none);
+    }
+    return waits;
+}
+
 static int add_host_node(struct reading *r, const struct inq_chakra_node *node, struct inq_err *err)
 {
     struct caller caller = {.id = node->id,
@@ -282,10 +310,7 @@ static int add_host_node(struct reading *r, const struct inq_chakra_node *node, 
                             .tid = node->tid};
     int64_t end_ns = caller.start_ns + caller.dur_ns;
     r->host_end_ns = end_ns > r->host_end_ns ? end_ns : r->host_end_ns;
-    for (uint32_t i = 0; i < node->n_deps && !caller.waits; i++) {
-        uint32_t none;
-        caller.waits = inq_map_get(&r->devices, (uint64_t)node->deps[i], &none);
-    }
+    caller.waits = waits_for_device(r, node);
     int code = add_name(r, node, node->name, &caller.name, err);
     code = code == INQ_OK ? add_note(r, node, caller.name, err) : code;
     if (code == INQ_OK) {
@@ -378,31 +403,84 @@ static int add_launch(struct reading *r, const struct inq_chakra_node *node, uin
     return code == INQ_OK ? inq_launches_add(&r->shard->launches, &launch, index, err) : code;
 }
 
-static int add_device_node(struct reading *r, const struct inq_chakra_node *node,
-                           struct inq_err *err)
+static int make_row(struct reading *r, const struct inq_chakra_node *node,
+                    struct inq_event_row *row, struct inq_err *err)
 {
-    struct inq_event_row row = {.start_ns = node->start_us * 1000,
-                                .dur_ns = dur_of(node),
-                                .call = node->parent >= 0 ? (uint32_t)node->parent : INQ_NONE,
-                                .comm = INQ_NONE,
-                                .label = INQ_NONE,
-                                .kind = is_copy(node) ? INQ_EVENT_MEMCPY : INQ_EVENT_KERNEL};
+    *row = (struct inq_event_row){.start_ns = node->start_us * 1000,
+                                  .dur_ns = dur_of(node),
+                                  .call = node->parent >= 0 ? (uint32_t)node->parent : INQ_NONE,
+                                  .comm = INQ_NONE,
+                                  .label = INQ_NONE,
+                                  .kind = is_copy(node) ? INQ_EVENT_MEMCPY : INQ_EVENT_KERNEL};
     int64_t lane = is_comm(node) ? LANE_COMM : is_copy(node) ? LANE_COPY : LANE_COMPUTE;
     lane = node->stream >= 0 ? node->stream : lane;
-    int code = inq_rank_lane(r->rank, INQ_LANE_STREAM, -1, lane, &row.lane, err);
-    code = code == INQ_OK ? add_name(r, node, node->name, &row.name, err) : code;
-    code = code == INQ_OK ? add_launch(r, node, &row.launch, err) : code;
+    int code = inq_rank_lane(r->rank, INQ_LANE_STREAM, -1, lane, &row->lane, err);
+    code = code == INQ_OK ? add_name(r, node, node->name, &row->name, err) : code;
+    code = code == INQ_OK ? add_launch(r, node, &row->launch, err) : code;
     if (code != INQ_OK) {
         return code;
     }
-    const char *name = inq_strtab_get(&r->shard->names, row.name);
-    row.cls = is_comm(node)   ? INQ_CLASS_COMM
-              : is_copy(node) ? INQ_CLASS_COPY
-                              : inq_classify_kernel(name, strlen(name));
-    row.kind = row.cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row.kind;
+    const char *name = inq_strtab_get(&r->shard->names, row->name);
+    row->cls = is_comm(node)   ? INQ_CLASS_COMM
+               : is_copy(node) ? INQ_CLASS_COPY
+                               : inq_classify_kernel(name, strlen(name));
+    row->kind = row->cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row->kind;
     code = inq_map_put(&r->devices, (uint64_t)node->id, 0, err);
-    code = code == INQ_OK && is_comm(node) ? add_comm(r, node, &row.comm, err) : code;
+    return code == INQ_OK && is_comm(node) ? add_comm(r, node, &row->comm, err) : code;
+}
+
+/* What nodes without times gave so far is of no use beside one that has times. */
+static void forget_untimed(struct reading *r)
+{
+    r->rank->n_comms = r->timed ? r->rank->n_comms : 0;
+    r->timed = true;
+    r->n_ops = 0;
+}
+
+static int add_device_node(struct reading *r, const struct inq_chakra_node *node,
+                           struct inq_err *err)
+{
+    struct inq_event_row row;
+    int code = make_row(r, node, &row, err);
     return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
+}
+
+static int add_untimed(struct reading *r, const struct inq_chakra_node *node, int64_t offset,
+                       struct inq_err *err)
+{
+    struct inq_chakra_op op = {.id = node->id,
+                               .first_dep = r->n_op_deps,
+                               .n_deps = node->n_deps,
+                               .device = is_device(node)};
+    op.row.comm = INQ_NONE;
+    op.row.dur_ns = node->dur_us <= MAX_DUR_US ? dur_of(node) : 0;
+    bool lost = node->more_deps || node->dur_us > MAX_DUR_US;
+    inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, lost, offset);
+    int code = INQ_OK;
+    if (op.device) {
+        code = make_row(r, node, &op.row, err);
+        op.row.dur_ns = node->dur_us <= MAX_DUR_US ? op.row.dur_ns : 0;
+    } else {
+        code = add_name(r, node, node->name, &op.row.name, err);
+        code = code == INQ_OK
+                   ? inq_rank_lane(r->rank, INQ_LANE_THREAD, -1, node->tid, &op.row.lane, err)
+                   : code;
+        op.waits = waits_for_device(r, node);
+        code = code == INQ_OK && op.waits ? name_wait(r, &op.row.name, err) : code;
+    }
+    if (code == INQ_OK) {
+        code = inq_mem_grow(&r->op_deps, &r->cap_op_deps, r->n_op_deps + node->n_deps + 1,
+                            sizeof *r->op_deps, INQ_MAX_ROWS, err);
+    }
+    if (code == INQ_OK) {
+        memcpy(r->op_deps + r->n_op_deps, node->deps, node->n_deps * sizeof *node->deps);
+        r->n_op_deps += node->n_deps;
+        code = inq_mem_grow(&r->ops, &r->cap_ops, r->n_ops + 1, sizeof *r->ops, INQ_MAX_ROWS, err);
+    }
+    if (code == INQ_OK) {
+        r->ops[r->n_ops++] = op;
+    }
+    return code;
 }
 
 /* What can be said of a graph that nobody timed. */
@@ -410,12 +488,9 @@ static void count(struct reading *r, const struct inq_chakra_node *node, bool de
 {
     bool comm = device && is_comm(node);
     bool compute = device && node->type == INQ_CHAKRA_COMPUTE;
-    int64_t dur_ns = node->dur_us <= MAX_DUR_US ? dur_of(node) : 0;
-    int64_t room_ns = INT64_MAX - MAX_DUR_US * 1000; /* of a sum */
     r->n_comm += comm;
     r->n_compute += compute;
-    r->comm_ns += comm && r->comm_ns < room_ns ? dur_ns : 0;
-    r->compute_ns += compute && r->compute_ns < room_ns ? dur_ns : 0;
+    r->lasts = r->lasts || (device && node->dur_us > 0 && node->dur_us <= MAX_DUR_US);
     r->untimed += device && !has_times(node);
 }
 
@@ -435,27 +510,19 @@ static int take(struct reading *r, const struct inq_chakra_node *node, int64_t o
     if (inq_text_is(node->name, "## process_group:init ##")) {
         code = read_groups(r->shard, node, err);
     }
-    if (code != INQ_OK || !has_times(node)) {
+    if (code == INQ_OK && !has_times(node)) {
+        bool work = device || node->type == INQ_CHAKRA_COMPUTE;
+        return work && !r->timed ? add_untimed(r, node, offset, err) : INQ_OK;
+    }
+    if (code != INQ_OK) {
         return code;
     }
+    forget_untimed(r);
     r->rank->has_clock_epoch = r->rank->has_clock_epoch || node->start_us >= MIN_EPOCH_US;
     return device ? add_device_node(r, node, err) : add_host_node(r, node, err);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-
-/* A node of the host that depends on one of the device, as "aten::item" does, waits for it,
- * whatever it is called. */
-static int name_wait(struct reading *r, inq_str *name, struct inq_err *err)
-{
-    const char *text = inq_strtab_get(&r->shard->names, *name);
-    if (inq_host_kind_of(text) == INQ_HOST_SYNCHRONIZE) {
-        return INQ_OK;
-    }
-    int n = snprintf(r->text, sizeof r->text, "Synchronize in %s", text);
-    size_t len = (size_t)n < sizeof r->text ? (size_t)n : sizeof r->text - 1;
-    return inq_strtab_add(&r->shard->names, r->text, len, name, err);
-}
 
 static int add_call(struct reading *r, const struct caller *caller, struct inq_err *err)
 {
@@ -492,32 +559,6 @@ static int add_calls(struct reading *r, struct inq_err *err)
     return code;
 }
 
-static int by_start(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    int64_t x = ((const struct inq_note *)a)->start_ns;
-    int64_t y = ((const struct inq_note *)b)->start_ns;
-    return (x > y) - (x < y);
-}
-
-/* Durations of the host's nodes are without those of the nodes they call, so that a step's mark
- * lasts until the next one begins, and the last one until the host's last node ends. */
-static int stretch_steps(struct reading *r, struct inq_err *err)
-{
-    struct inq_rank *rank = r->rank;
-    int64_t end_ns = r->host_end_ns;
-    int code = inq_sort(rank->notes, rank->n_notes, sizeof *rank->notes, by_start, NULL, err);
-    for (size_t i = rank->n_notes; i > 0 && code == INQ_OK; i--) {
-        struct inq_note *note = &rank->notes[i - 1];
-        if (note->kind == INQ_NOTE_STEP) {
-            int64_t dur_ns = end_ns - note->start_ns;
-            note->dur_ns = dur_ns > note->dur_ns ? dur_ns : note->dur_ns;
-            end_ns = note->start_ns;
-        }
-    }
-    return code;
-}
-
 /* "llama.3.et", "llama.3.json": the rank is the last number between dots. */
 static int32_t rank_of(const char *path)
 {
@@ -544,14 +585,14 @@ static int say(struct reading *r, struct inq_err *err)
     if (r->rank->events.n == 0) {
         inq_rank_release(r->rank);
         shard->n_ranks = 0;
-        file->reason = r->untimed > 0
-                           ? inq_arena_asprintf(
-                                 &shard->arena,
-                                 "no start times, so that nothing can be placed in time; on the "
-                                 "device %" PRIu64 " nodes of compute take %.3f ms, %" PRIu64
-                                 " of communication %.3f ms",
-                                 r->n_compute, (double)r->compute_ns / 1e6, r->n_comm,
-                                 (double)r->comm_ns / 1e6)
+        file->reason = r->untimed > 0 && r->timed
+                           ? "no start times of the device's nodes, although the host's have some"
+                       : r->untimed > 0
+                           ? inq_arena_asprintf(&shard->arena,
+                                                "no start times and no durations: %" PRIu64
+                                                " nodes of compute and %" PRIu64
+                                                " of communication on the device take no time",
+                                                r->n_compute, r->n_comm)
                            : "no device work recognized: every node is the host's";
     } else if (r->untimed > 0) {
         file->reason = inq_arena_asprintf(
@@ -560,14 +601,67 @@ static int say(struct reading *r, struct inq_err *err)
     return file->reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 
+/* The host's nodes that called the device's, and those that say what the host was in. */
+static int find_calls(struct reading *r, struct inq_err *err)
+{
+    struct inq_map callers = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; i < r->n_ops && code == INQ_OK; i++) {
+        const struct inq_event_row *row = &r->ops[i].row;
+        bool called = r->ops[i].device && row->call != INQ_NONE;
+        code = called ? inq_map_put(&callers, row->call, 0, err) : INQ_OK;
+    }
+    for (size_t i = 0; i < r->n_ops; i++) {
+        struct inq_chakra_op *op = &r->ops[i];
+        uint32_t none;
+        op->is_call =
+            !op->device &&
+            (op->waits || inq_map_get(&callers, (uint32_t)op->id, &none) ||
+             inq_host_kind_of(inq_strtab_get(&r->shard->names, op->row.name)) != INQ_HOST_OTHER);
+    }
+    inq_map_release(&callers);
+    return code;
+}
+
+/* Leaves the graph to the `join`, which knows those of the other ranks. */
+static int keep_untimed(struct reading *r, struct inq_err *err)
+{
+    struct inq_arena *arena = &r->shard->arena;
+    struct inq_untimed *graph = inq_arena_array(arena, 1, sizeof *graph);
+    int code = find_calls(r, err);
+    if (code != INQ_OK || graph == NULL) {
+        return code != INQ_OK ? code : inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    *graph =
+        (struct inq_untimed){.ops = inq_arena_array(arena, r->n_ops + 1, sizeof *graph->ops),
+                             .deps = inq_arena_array(arena, r->n_op_deps + 1, sizeof *graph->deps),
+                             .n_ops = r->n_ops,
+                             .n_deps = r->n_op_deps};
+    if (graph->ops == NULL || graph->deps == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu nodes", r->n_ops);
+    }
+    memcpy(graph->ops, r->ops, r->n_ops * sizeof *graph->ops);
+    if (r->n_op_deps > 0) {
+        memcpy(graph->deps, r->op_deps, r->n_op_deps * sizeof *graph->deps);
+    }
+    r->shard->untimed = graph;
+    r->shard->file.reason = "no start times: only where the graphs of all ranks are read together "
+                            "are its nodes placed";
+    return INQ_OK;
+}
+
 static int finish(struct reading *r, struct inq_err *err)
 {
+    bool untimed = !r->timed && r->n_ops > 0 && r->lasts;
     int code = add_calls(r, err);
     if (code == INQ_OK) {
-        code = stretch_steps(r, err);
+        code = inq_chakra_stretch_steps(r->rank, r->host_end_ns, err);
     }
     if (code == INQ_OK && inq_rank_from_name(r->shard->file.path) < 0) {
         r->rank->rank = rank_of(r->shard->file.path);
+    }
+    if (code == INQ_OK && untimed) {
+        return keep_untimed(r, err);
     }
     return code == INQ_OK ? say(r, err) : code;
 }
@@ -595,6 +689,8 @@ int inq_chakra_rows(struct inq_shard *shard, inq_chakra_next next, void *ctx, st
     inq_map_release(&r->callers_by_id);
     inq_map_release(&r->devices);
     inq_mem_free(r->callers);
+    inq_mem_free(r->ops);
+    inq_mem_free(r->op_deps);
     inq_mem_free(r);
     return code;
 }

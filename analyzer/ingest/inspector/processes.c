@@ -90,38 +90,18 @@ static const char *find_world(const struct inspector_run *run, struct inq_err *e
     return world;
 }
 
-static int by_process(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    const struct inq_shard *x = *(struct inq_shard *const *)a;
-    const struct inq_shard *y = *(struct inq_shard *const *)b;
-    int order = strverscmp(inq_strtab_get(&x->names, x->ranks[0].host),
-                           inq_strtab_get(&y->names, y->ranks[0].host));
-    order = order != 0 ? order
-                       : (x->ranks[0].pid > y->ranks[0].pid) - (x->ranks[0].pid < y->ranks[0].pid);
-    return order != 0 ? order : strcmp(x->file.path, y->file.path);
-}
-
-static int say_numbered(struct inq_shard *shard, struct inq_err *err)
-{
-    static const char how[] = "numbered by host and process: no communicator has all ranks";
-    const char *so_far = shard->file.reason;
-    bool first = so_far == NULL || so_far[0] == '\0';
-    shard->file.reason =
-        inq_arena_asprintf(&shard->arena, "%s%s%s", first ? "" : so_far, first ? "" : "; ", how);
-    return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
-}
-
 static int number_ranks(struct inspector_run *run, struct inq_err *err)
 {
-    int code = inq_sort(run->shards, run->n, sizeof(struct inq_shard *), by_process, NULL, err);
-    const char *world = code == INQ_OK ? find_world(run, err, &code) : NULL;
+    int code = INQ_OK;
+    const char *world = find_world(run, err, &code);
+    if (code == INQ_OK && world == NULL) {
+        code = inq_number_processes(run->shards, run->n, "no communicator has all ranks", err);
+    }
     for (size_t i = 0; i < run->n && code == INQ_OK; i++) {
         struct inq_shard *shard = run->shards[i];
         const struct inq_group *group = largest(shard);
-        shard->ranks[0].rank = world != NULL ? group->ranks[0] : (int32_t)i;
+        shard->ranks[0].rank = world != NULL ? group->ranks[0] : shard->ranks[0].rank;
         shard->ranks[0].world_size = world != NULL ? group->size : (int32_t)run->n;
-        code = world != NULL || run->n == 1 ? INQ_OK : say_numbered(shard, err);
     }
     return code;
 }

@@ -16,9 +16,9 @@ static uint64_t process_key(int64_t pid, bool is_text)
     return inq_hash_u64((uint64_t)pid * 2 + is_text);
 }
 
-/* "GPU0", "NPU 3", "1 GPU0 (gfx90a)": a kind of device with its number. "GPU Process" is a program.
- */
-static bool names_device(struct inq_text name)
+/* The kind of device in "GPU0", "NPU 3", "1 GPU0 (gfx90a)", where it has its number, or NULL: "GPU
+ * Process" is a program. */
+static const char *kind_in(struct inq_text name)
 {
     static const char *const kinds[] = {"GPU", "NPU", "XPU", "HPU", "DCU", "GCU", "MLU", "MUSA"};
     const char *p = name.p;
@@ -31,20 +31,22 @@ static bool names_device(struct inq_text name)
         if ((size_t)(end - p) > n && strncasecmp(p, kinds[i], n) == 0) {
             p += n;
             p += p + 1 < end && (*p == ' ' || *p == ':' || *p == '#');
-            return *p >= '0' && *p <= '9';
+            return *p >= '0' && *p <= '9' ? kinds[i] : NULL;
         }
     }
-    return false;
+    return NULL;
 }
 
 static int note_process(struct inq_kineto *k, const struct inq_scan_event *event)
 {
     struct inq_text name = event->text[INQ_FIELD_ARG_NAME];
     bool collectives = inq_text_is(name, "Communication") || inq_text_is(name, "HCCL");
-    bool device = inq_text_is(name, "Ascend Hardware") || names_device(name);
+    const char *kind = inq_text_is(name, "Ascend Hardware") ? INQ_KINETO_ASCEND : kind_in(name);
+    bool device = kind != NULL;
     if (!collectives && !device) {
         return INQ_OK;
     }
+    k->kind_of_device = device ? kind : k->kind_of_device;
     uint32_t thread = 0;
     int code = inq_kineto_thread(k, event, &thread);
     if (code != INQ_OK) {

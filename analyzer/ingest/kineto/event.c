@@ -213,6 +213,10 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
     case INQ_CAT_PASSING:
         return false;
     case INQ_CAT_OTHER: /* until the names of all processes are known */
+        if (INQ_HAS(event, NAME) && starts_with(event->text[INQ_FIELD_NAME], step_op)) {
+            *cat = INQ_CAT_NOTE; /* of profilers that write no categories */
+        }
+        return true;
     case INQ_CAT_OP:
     case INQ_CAT_NOTE:
     case INQ_CAT_GPU_NOTE:

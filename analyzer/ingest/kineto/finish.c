@@ -350,7 +350,7 @@ static void settle_lane_names(struct inq_kineto *k)
 }
 
 /* The device of the first stream, else the only one there is. */
-static void settle_device(struct inq_kineto *k)
+static int settle_device(struct inq_kineto *k)
 {
     int64_t id = k->n_devices == 1 ? k->devices[0].id : -1;
     for (size_t i = 0; i < k->rank->n_lanes; i++) {
@@ -363,9 +363,13 @@ static void settle_device(struct inq_kineto *k)
         if (k->devices[i].id == id) {
             k->rank->device_name = k->devices[i].name;
             k->rank->multiprocessors = k->devices[i].multiprocessors;
-            return;
         }
     }
+    const char *kind = k->rank->events.n > 0 ? k->kind_of_device : NULL;
+    return k->rank->device_name != 0 || kind == NULL
+               ? INQ_OK
+               : inq_strtab_add(&k->shard->names, kind, strlen(kind), &k->rank->device_name,
+                                k->err);
 }
 
 /* The job by name, version and attempt: another attempt is another run. */
@@ -520,8 +524,10 @@ int inq_kineto_finish(struct inq_kineto *k)
     k->shard->file.events_kept -= k->n_ops;
     k->shard->file.format = k->kineto ? "kineto" : "chrome";
     settle_lane_names(k);
-    settle_device(k);
-    code = settle_job(k);
+    code = settle_device(k);
+    if (code == INQ_OK) {
+        code = settle_job(k);
+    }
     if (code == INQ_OK) {
         code = inq_kineto_settle_groups(k);
     }

@@ -64,6 +64,21 @@ static enum inq_cat look_up(struct inq_text text)
     return inq_op_type_from_name(text.p, text.n) != INQ_OP_NONE ? INQ_CAT_OP : INQ_CAT_OTHER;
 }
 
+/* The kind of device of which only it has such categories, or NULL. Others' are GPUs. */
+static const char *kind_of(struct inq_text cat)
+{
+    static const struct {
+        const char *prefix, *kind;
+    } kinds[] = {{"mtia_", "MTIA"}, {"hpu_", "HPU"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i].prefix);
+        if (cat.n > n && memcmp(cat.p, kinds[i].prefix, n) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return NULL;
+}
+
 static enum inq_cat by_category(struct inq_kineto *k, struct inq_text text)
 {
     if (text.n == k->cat_text.n && k->cat_text.p != NULL &&
@@ -71,6 +86,8 @@ static enum inq_cat by_category(struct inq_kineto *k, struct inq_text text)
         return k->cat;
     }
     enum inq_cat cat = look_up(text);
+    k->kind_of_device =
+        cat != INQ_CAT_OTHER && kind_of(text) != NULL ? kind_of(text) : k->kind_of_device;
     if (text.n <= sizeof k->cat_bytes) {
         memcpy(k->cat_bytes, text.p, text.n);
         k->cat_text = (struct inq_text){k->cat_bytes, text.n};
@@ -153,6 +170,7 @@ static enum inq_cat category_of(struct inq_kineto *k, const struct inq_scan_even
         return cat;
     }
     if (INQ_HAS(event, TASK_TYPE)) {
+        k->kind_of_device = INQ_KINETO_ASCEND;
         return cat_of_task(event->text[INQ_FIELD_TASK_TYPE]);
     }
     if (INQ_HAS(event, CORRELATION) && ANY_OF(text, hosts)) {

@@ -13,6 +13,9 @@
 /* A time beyond this is no time: sums of two stay far from overflow. */
 #define INQ_KINETO_MAX_TIME (INT64_MAX / 4)
 
+/* The name of a device that Ascend's profiler records without one. */
+#define INQ_KINETO_ASCEND "Ascend NPU"
+
 /* What a category says about an event. */
 enum inq_cat {
     INQ_CAT_OTHER, /* not Kineto's, not an op: a generic Chrome trace's */
@@ -107,6 +110,7 @@ struct inq_kineto {
     bool has_host;   /* an event of the host */
     bool device;     /* what only a recording of a device has */
     bool legacy;     /* of the profiler before Kineto: no categories */
+    const char *kind_of_device; /* where events or processes say that it is no GPU; else NULL */
     uint64_t odd;    /* elements of it that are no events */
     uint64_t slices; /* rows kept in case that the trace is a generic one */
 

@@ -19,6 +19,7 @@
 #define INQ_MAX_GROUPS ((size_t)1 << 20)
 
 struct inq_telemetry;
+struct inq_untimed;
 
 /* The ranks of groups, one copy for the shards of a run: each of 16,384 files lists all ranks, and
  * their own copies would be a gigabyte. All-zero but for the mutex; `lists` is to be released when
@@ -45,6 +46,8 @@ struct inq_shard {
     struct inq_flight_dump *dump; /* NULL: none; such a shard has no ranks */
     struct inq_log *log;          /* NULL: none; nor has such a one */
     struct inq_telemetry *telemetry; /* NULL: none; nor has such a one */
+    struct inq_untimed *untimed; /* in the arena: a graph that its reader's `join` gives times, and
+                                  * with them its rank's rows; NULL: none */
 };
 
 void inq_shard_release(struct inq_shard *shard);

@@ -2,6 +2,9 @@
 /* What names say. */
 #include "trace/classify.h"
 
+#include "base/strtab.h"
+#include "inquest/trace.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -237,6 +240,33 @@ static void kernels__that_update_the_weights(void **state)
     assert_false(inq_kernel_updates_weights("vectorized_elementwise_kernel<{lambda()#2}>"));
 }
 
+static void classify__kinds_of_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *kind;
+    } cases[] = {{"CPU", "CPU"},
+                 {"Ascend NPU", "NPU"},
+                 {"TPU v5e", "TPU"},
+                 {"MTIA", "MTIA"},
+                 {"NVIDIA H100 80GB HBM3", "GPU"},
+                 {"", "GPU"},
+                 {"gfx942", "GPU"},
+                 {"INPUT", "GPU"},
+                 {"NPUs", "GPU"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_strtab names = {0};
+        struct inq_rank rank = {0};
+        struct inq_err err;
+        assert_int_equal(
+            inq_strtab_add(&names, cases[i].name, strlen(cases[i].name), &rank.device_name, &err),
+            INQ_OK);
+        struct inq_trace trace = {.names = &names};
+        assert_string_equal(inq_rank_device(&trace, &rank), cases[i].kind);
+        inq_strtab_release(&names);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +281,7 @@ int main(void)
         cmocka_unit_test(factors__as_nccl_tests),
         cmocka_unit_test(synchronising__no_member_ends_before_all_began),
         cmocka_unit_test(op_types__by_their_names),
+        cmocka_unit_test(classify__kinds_of_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

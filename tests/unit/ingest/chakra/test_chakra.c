@@ -228,23 +228,175 @@ static void chakra__json_says_the_same(void **state)
     }
 }
 
-/* A graph for a simulator has no times, which is said with what it holds. */
-static void chakra__graphs_without_times_say_what_they_hold(void **state)
+/* ---- without times --------------------------------------------------------------------------- */
+
+#define GRAPH(nodes) "{\"workload_graph\": [" nodes "]}"
+#define NODE(id, name, type, us, deps, more)                                                       \
+    "{\"Id\": " #id ", \"Name\": \"" name "\", \"NodeType\": " #type                               \
+    ", \"is_cpu_op\": false, \"runtime\": " #us ", \"data_deps\": [" deps "]" more "}"
+#define HOST(id, name, us, deps)                                                                   \
+    "{\"Id\": " #id ", \"Name\": \"" name "\", \"NodeType\": 4, \"is_cpu_op\": true, \"tid\": 7, " \
+    "\"runtime\": " #us ", \"data_deps\": [" deps "]}"
+
+/* Reads the graphs of ranks 0, 1, ... and places them. */
+static void place(const char *const *texts, size_t n, struct inq_shard *shards)
+{
+    static const char *const paths[] = {"w.0.json", "w.1.json", "w.2.json"};
+    struct inq_err err = {0};
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(test_read_bytes(texts[i], strlen(texts[i]), 0, &shards[i], &err), INQ_OK);
+        shards[i].file.path = paths[i];
+        shards[i].file.read = true;
+        shards[i].ranks[0].rank = (int32_t)i;
+        assert_int_equal(inq_shard_finalize(&shards[i], &err), INQ_OK);
+        assert_int_equal(shards[i].ranks[0].events.n, 0);
+    }
+    assert_int_equal(inq_reader_chakra.join(shards, n, &err), INQ_OK);
+}
+
+static void release_all(struct inq_shard *shards, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        inq_shard_release(&shards[i]);
+    }
+}
+
+/* The row of that name begins and ends at these microseconds. */
+static void assert_at(const struct inq_shard *shard, const char *name, int64_t from, int64_t to)
+{
+    const struct inq_events *e = &shard->ranks[0].events;
+    for (size_t i = 0; i < e->n; i++) {
+        if (strcmp(test_str(shard, e->name[i]), name) == 0) {
+            assert_int_equal(e->start_ns[i] / 1000, from);
+            assert_int_equal((e->start_ns[i] + e->dur_ns[i]) / 1000, to);
+            return;
+        }
+    }
+    fail_msg("no row of %s", name);
+}
+
+/* Rank 1 computes longer. Rank 0 was recorded to wait for it, so the transfer is the 20 us of
+ * rank 1.
+ */
+static void chakra__untimed_collectives_end_together(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        GRAPH(NODE(0, "fwd", 4, 100, "", "") "," NODE(
+            1, "sum", 7, 70, "0", ", \"comm_type\": 0") "," NODE(2, "update", 4, 10, "1", "")),
+        GRAPH(NODE(0, "fwd", 4, 150, "", "") "," NODE(
+            1, "sum", 7, 20, "0", ", \"comm_type\": 0") "," NODE(2, "update", 4, 10, "1", ""))};
+    struct inq_shard shards[2];
+    place(texts, 2, shards);
+    assert_at(&shards[0], "fwd", 0, 100);
+    assert_at(&shards[0], "sum", 100, 170);
+    assert_at(&shards[0], "update", 170, 180);
+    assert_at(&shards[1], "sum", 150, 170);
+    assert_non_null(strstr(shards[0].file.reason, "no start times"));
+    assert_int_equal(inq_damage_total(&shards[0].file.damage), 0);
+    release_all(shards, 2);
+}
+
+/* Collectives of one kind meet in their order; a message is its sender's and its receiver's. */
+static void chakra__untimed_messages_meet_in_order(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        GRAPH(NODE(0, "a", 4, 10, "", "") "," NODE(
+            1, "send", 5, 5, "0", ", \"comm_dst\": 1") "," NODE(2, "b", 4, 30, "0",
+                                                                "") "," NODE(3, "send2", 5, 5, "2",
+                                                                             ", \"comm_dst\": 1")),
+        GRAPH(NODE(0, "recv", 6, 5, "", ", \"comm_src\": 0") "," NODE(
+            1, "recv2", 6, 5, "0", ", \"comm_src\": 0") "," NODE(2, "c", 4, 7, "1", ""))};
+    struct inq_shard shards[2];
+    place(texts, 2, shards);
+    assert_at(&shards[0], "send", 10, 15);
+    assert_at(&shards[0], "send2", 40, 45);
+    assert_at(&shards[1], "recv", 0, 15);
+    assert_at(&shards[1], "recv2", 15, 45);
+    assert_at(&shards[1], "c", 45, 52);
+    release_all(shards, 2);
+}
+
+/* A device computes one thing at a time, and communicates beside it, and beside itself. */
+static void chakra__untimed_lanes(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        GRAPH(NODE(0, "a", 4, 10, "", "") "," NODE(1, "b", 4, 20, "", "") "," NODE(
+            2, "x", 7, 50, "0", ", \"comm_type\": 0") "," NODE(3, "y", 7, 40, "1",
+                                                               ", \"comm_type\": 2"))};
+    struct inq_shard shard;
+    place(texts, 1, &shard);
+    const struct inq_rank *rank = &shard.ranks[0];
+    assert_at(&shard, "a", 0, 10);
+    assert_at(&shard, "b", 10, 30);
+    assert_at(&shard, "x", 10, 60);
+    assert_at(&shard, "y", 30, 70);
+    assert_int_equal(rank->events.n, 4);
+    for (size_t i = 1; i < 4; i++) { /* no two at once on one lane */
+        const struct inq_events *e = &rank->events;
+        assert_true(e->lane[i] != e->lane[i - 1] ||
+                    e->start_ns[i] >= e->start_ns[i - 1] + e->dur_ns[i - 1]);
+    }
+    assert_int_equal(rank->comms[rank->events.comm[3]].kind, INQ_COLL_ALLGATHER);
+    release_all(&shard, 1);
+}
+
+/* What a host waited for its device is in the duration that was recorded, and is not to be waited
+ * for twice: "item" is called at 5 us, and ends with the device. */
+static void chakra__untimed_hosts_wait_for_their_device(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {GRAPH(
+        HOST(0, "mm", 5, "") "," NODE(1, "gemm", 4, 100, "0", ", \"ctrl_deps\": [0]") "," HOST(
+            2, "item", 96, "0, 1") "," HOST(3, "add", 4, "2") "," NODE(4, "plus", 4, 10, "3",
+                                                                       ", \"ctrl_deps\": [3]"))};
+    struct inq_shard shard;
+    place(texts, 1, &shard);
+    const struct inq_rank *rank = &shard.ranks[0];
+    assert_at(&shard, "gemm", 5, 105);
+    assert_at(&shard, "plus", 109, 119);
+    assert_int_equal(rank->calls.n, 3);
+    assert_string_equal(test_str(&shard, rank->calls.name[1]), "Synchronize in item");
+    assert_int_equal(rank->calls.start_ns[1], 5000);
+    assert_int_equal(rank->calls.dur_ns[1], 100000);
+    assert_string_equal(test_str(&shard, rank->calls.name[rank->events.call[1]]), "add");
+    release_all(&shard, 1);
+}
+
+/* Circles are left out with what depends on them, and said; so is what depends on nothing known. */
+static void chakra__untimed_graphs_that_cannot_run(void **state)
+{
+    (void)state;
+    static const char *const circle[] = {
+        GRAPH(NODE(0, "a", 4, 10, "", "") "," NODE(1, "b", 4, 10, "0, 2", "") "," NODE(
+            2, "c", 4, 10, "1", "") "," NODE(3, "d", 4, 10, "2", ""))};
+    static const char *const unmet[] = {GRAPH(NODE(0, "a", 4, 10, "77", ""))};
+    struct inq_shard shard;
+    place(circle, 1, &shard);
+    assert_int_equal(shard.ranks[0].events.n, 1);
+    assert_non_null(strstr(shard.file.reason, "3 that wait for each other"));
+    release_all(&shard, 1);
+    place(unmet, 1, &shard);
+    assert_at(&shard, "a", 0, 10);
+    assert_non_null(strstr(shard.file.reason, "1 dependencies are on nodes that are not there"));
+    release_all(&shard, 1);
+}
+
+/* A graph for a simulator that has no durations either. */
+static void chakra__graphs_without_durations_say_what_they_hold(void **state)
 {
     (void)state;
     static const char text[] =
-        "{\"workload_graph\": [{\"Id\": 0, \"Name\": \"fwd\", \"NodeType\": 4, \"is_cpu_op\": "
-        "false,"
-        " \"runtime\": 1500, \"data_deps\": []}, {\"Id\": 1, \"Name\": \"grads\", \"NodeType\": 7,"
-        " \"is_cpu_op\": false, \"comm_type\": 0, \"comm_size\": 4096, \"data_deps\": [0]}]}";
+        GRAPH(NODE(0, "fwd", 4, 0, "", "") "," NODE(1, "grads", 7, 0, "0", ", \"comm_type\": 0"));
     struct inq_shard shard;
     struct inq_err err = {0};
     assert_int_equal(test_read_bytes(text, sizeof text - 1, 0, &shard, &err), INQ_OK);
     assert_int_equal(shard.n_ranks, 0);
     assert_int_equal(shard.file.events, 2);
-    assert_non_null(strstr(shard.file.reason, "no start times"));
-    assert_non_null(
-        strstr(shard.file.reason, "1 nodes of compute take 1.500 ms, 1 of communication 0.000 ms"));
+    assert_non_null(strstr(shard.file.reason, "no start times and no durations: 1 nodes of compute "
+                                              "and 1 of communication"));
     inq_shard_release(&shard);
     struct message file = {.n = 0};
     put_head(&file);
@@ -395,7 +547,12 @@ int main(void)
         cmocka_unit_test(chakra__nodes_of_the_device_are_rows_with_their_callers),
         cmocka_unit_test(chakra__steps_last_until_the_next_and_waits_are_calls),
         cmocka_unit_test(chakra__json_says_the_same),
-        cmocka_unit_test(chakra__graphs_without_times_say_what_they_hold),
+        cmocka_unit_test(chakra__untimed_collectives_end_together),
+        cmocka_unit_test(chakra__untimed_messages_meet_in_order),
+        cmocka_unit_test(chakra__untimed_lanes),
+        cmocka_unit_test(chakra__untimed_hosts_wait_for_their_device),
+        cmocka_unit_test(chakra__untimed_graphs_that_cannot_run),
+        cmocka_unit_test(chakra__graphs_without_durations_say_what_they_hold),
         cmocka_unit_test(chakra__damage_costs_the_nodes_that_it_hits),
         cmocka_unit_test(chakra__a_cut_file_keeps_what_is_whole),
         cmocka_unit_test(chakra__json_goes_on_behind_a_broken_node),

@@ -212,6 +212,45 @@ static void device__processes_named_like_devices(void **state)
     }
 }
 
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+static void device__kinds_that_are_no_gpu(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *document, *kind;
+    } cases[] = {
+        {"[" TASK("MatMulV2", "AI_CORE", "1") "]", "Ascend NPU"},
+        {"[" EVENT("\"name\": \"k\", \"pid\": 6, \"tid\": 1") "," META("process_name", "6", "0",
+                                                                       "NPU 3") "]",
+         "NPU"},
+        {"[" EVENT("\"name\": \"k\", \"cat\": \"mtia_ccp_events\", \"pid\": 0, \"tid\": 1, "
+                   "\"args\": {\"device\": 0, \"stream\": 7}") "]",
+         "MTIA"},
+        {"[" EVENT("\"name\": \"k\", \"cat\": \"kernel\", \"pid\": 0, \"tid\": 1, "
+                   "\"args\": {\"device\": 0, \"stream\": 7}") "]",
+         ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_shard shard;
+        read_all(cases[i].document, &shard);
+        assert_string_equal(test_str(&shard, shard.ranks[0].device_name), cases[i].kind);
+        inq_shard_release(&shard);
+    }
+}
+
+static void device__steps_without_a_category(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    read_all("[" EVENT("\"name\": \"ProfilerStep#12\", \"pid\": 3, \"tid\": 9, \"args\": "
+                       "{}") "," TASK("MatMulV2", "AI_CORE", "1") "]",
+             &shard);
+    assert_int_equal(shard.ranks[0].n_notes, 1);
+    assert_int_equal(shard.ranks[0].notes[0].kind, INQ_NOTE_STEP);
+    assert_int_equal(shard.ranks[0].notes[0].number, 12);
+    inq_shard_release(&shard);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +259,8 @@ int main(void)
         cmocka_unit_test(device__hccl_operations_are_collectives_once),
         cmocka_unit_test(device__hccl_groups_by_their_own_names),
         cmocka_unit_test(device__processes_named_like_devices),
+        cmocka_unit_test(device__kinds_that_are_no_gpu),
+        cmocka_unit_test(device__steps_without_a_category),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -542,6 +542,7 @@ enum inq_host_kind inq_host_kind_of(const char *name)
     } parts[] = {
         {"DataLoader", INQ_HOST_DATA},
         {"dataloader", INQ_HOST_DATA},
+        {"data-loading", INQ_HOST_DATA}, /* of op tables */
         {"Synchronize", INQ_HOST_SYNCHRONIZE},
         {"Malloc", INQ_HOST_MEMORY},
         {"Free", INQ_HOST_MEMORY},

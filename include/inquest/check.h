@@ -6,7 +6,8 @@
  * assumes nothing about how steps are distributed: it ends between the k-th and the next value
  * from either end, where k is the largest number with 2 P(B < k) <= 0.05 for B binomial(n, 1/2),
  * by interpolation. Fewer than six steps cannot give 95 %: the interval is then all of them, fewer
- * than three give none.
+ * than three give none. The mean step has Student's t interval, around the mean of the phases where
+ * steps recur with a period.
  *
  * A measure regressed when it is above its limit by more than chance explains. With the baseline b
  * in [b-, b+], the new value v in [v-, v+] and a limit that follows b (b + grow * unit):
@@ -57,6 +58,8 @@ enum inq_check_unit {
  */
 #define INQ_MEASURES(X)                                                                            \
     X(STEP_TIME, "step_time_ns", "step time", NS, OWN, "time of the median step")                  \
+    X(MEAN_STEP, "mean_step_ns", "mean step", NS, OWN,                                             \
+      "time of the mean step: what only some steps lose counts too")                               \
     X(MAKESPAN, "makespan_ns", "makespan", NS, OWN, "time of the schedule")                        \
     X(COMPUTE, "compute_ns", "compute", NS, OWN,                                                   \
       "GPU compute per step of the rank that computes longest")                                    \
@@ -69,7 +72,7 @@ enum inq_check_unit {
     X(WORST_WAIT, "worst_wait_ns", "worst wait", NS, STEP,                                         \
       "time per step that the rank that waits most waits for others in collectives")               \
     X(HOST, "host_ns", "wait for the host", NS, STEP,                                              \
-      "time per step that the GPU of the rank with the latest host idles for it")                  \
+      "time of the mean step that the GPU of the rank with the latest host idles for it")          \
     X(IDLE, "idle_ns", "idle time", NS, STEP,                                                      \
       "GPU idle for other reasons and exposed copies, mean of the ranks")                          \
     X(BUBBLE_RATIO, "bubble_ratio", "bubble ratio", SHARE, ADD, "idle share of the pipeline")      \

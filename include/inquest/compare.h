@@ -95,7 +95,8 @@ struct inq_compared_run {
     size_t damaged, missing;    /* files; ranks without a trace */
     const char *device;         /* of all its ranks; "" not known, or not one */
     int64_t step_ns;            /* mean; the sum of part_ns */
-    double step_low, step_high; /* interval of the median step; NaN: not known */
+    int64_t median_ns;          /* of the steps that count */
+    double step_low, step_high; /* interval of the mean step; NaN: not known */
     int64_t part_ns[INQ_STEP_PART_COUNT];
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What must not change the answer: threads, compression, the order of the files.
+# What must not change the answer: threads, compression, the order of the files; of every kind of input.
 #   invariants.sh INQUEST SOURCE_DIR
 # Runs on the sample runs and, where they are, on small real ones.
 set -euo pipefail
@@ -53,6 +53,48 @@ for folder in "$root"/sample-traces/*/ "$root"/../shared/data/kineto/{dlrm_8rank
     fi
 done
 
+# steady FOLDER: the same bytes for every number of threads and order of the files
+steady() {
+    mapfile -t files < <(find "$1" -type f ! -name truth.json | sort)
+    "$inquest" analyze -q -f json -j 2 "${files[@]}" >"$work/sorted"
+    if ! grep -q '"name": ' "$work/sorted"; then
+        echo "$1: nothing is analyzed"
+        bad=1
+    fi
+    for jobs in 1 3 8; do
+        "$inquest" analyze -q -f json -j "$jobs" "${files[@]}" >"$work/other"
+        equal "$1: -j $jobs" "$work/sorted" "$work/other"
+    done
+    mapfile -t reversed < <(printf '%s\n' "${files[@]}" | tac)
+    local middle=$((${#files[@]} / 2))
+    "$inquest" analyze -q -f json -j 2 "${reversed[@]}" >"$work/other"
+    equal "$1: the reversed order of the files" "$work/sorted" "$work/other"
+    "$inquest" analyze -q -f json -j 2 "${files[@]:middle}" "${files[@]:0:middle}" >"$work/other"
+    equal "$1: the order of the files" "$work/sorted" "$work/other"
+}
+
+# every kind of input: one simulated run in each format, and real files of the kinds that it is not in
+kinds=("$root"/../shared/data/{whatif/AR,flight/gpu_error_2nd,flight/lock_gil_1st,nsys,logs,primus/pp8})
+if command -v python3 >/dev/null; then
+    "$inquest" synth -q "dp=8,gpus_per_host=4,steps=3,layers=4,seed=11,fault=slow_gpu:rank=5:factor=1.3" -o "$work/kineto" >/dev/null
+    kinds+=("$work/kineto")
+    for kind in xspace-gpu xspace-tpu ascend rocprof musa mtia xpu chakra chakra-json inspector inspector-batches cpu; do
+        python3 "$root/tests/formats/convert.py" "$kind" "$work/kineto" "$work/$kind"
+        kinds+=("$work/$kind")
+    done
+    cp -r "$work/kineto" "$work/telemetry"
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/tests/formats" python3 - "$work/telemetry" <<'END'
+import os, sys
+import check
+for host, slow in ("node-00", -1), ("node-01", 1):
+    check.smi(os.path.join(sys.argv[1], "gpus-%s.csv" % host), 4, slow)
+END
+    kinds+=("$work/telemetry")
+fi
+for folder in "${kinds[@]}"; do
+    [ ! -d "$folder" ] || steady "$folder"
+done
+
 for folder in "${folders[@]}"; do
     rm -rf "$work/plain" "$work/packed"
     report 1 "$folder" >"$work/one"
@@ -72,5 +114,5 @@ for folder in "${folders[@]}"; do
         equal "$folder: compression" "$work/unpacked" "$work/repacked"
     fi
 done
-echo "${#folders[@]} runs"
+echo "${#folders[@]} runs, ${#kinds[@]} kinds of input"
 exit $bad

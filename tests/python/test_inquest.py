@@ -91,6 +91,20 @@ class Package(unittest.TestCase):
             self.assertFalse(worse.passed)
             self.assertTrue(any(not c["pass"] for c in worse.checks))
 
+    def test_check_has_units_for_a_reader(self):
+        checks = [{"name": "compute_ns.stage2", "baseline": 21000000, "value": 27445882, "limit": None, "outcome": "added"},
+                  {"name": "slowest_rank", "baseline": 1.0, "value": 1.01632, "limit": 1.0175, "outcome": "within"},
+                  {"name": "damaged_files", "baseline": 0, "value": 2, "limit": 0, "outcome": "regressed"}]
+        page = inquest.Check({"headline": "Fails: x", "pass": False, "checks": checks})._repr_html_()
+        for cells in (("21 ms", "27.4 ms", "N/A"), ("1.0000", "1.0163", "1.0175"), ("0", "2", "0")):
+            self.assertIn("".join(f"<td style='text-align:left'>{c}</td>" for c in cells), page)
+
+    def test_what_a_prompt_shows_is_the_verdict(self):
+        self.assertIn(self.run_.verdict.headline, repr(self.run_))
+        self.assertIn("slow_gpu_dp8", repr(self.run_.job))
+        self.assertIn("Fails: x", repr(inquest.Check({"headline": "Fails: x"})))
+        self.assertIn("1.2 times", repr(inquest.Comparison({"headline": "1.2 times"})))
+
     def test_errors_say_what_to_do(self):
         with self.assertRaises(inquest.InquestError) as caught:
             inquest.analyze("/no/such/folder", program=PROGRAM)

@@ -47,8 +47,7 @@ enum thing {
     THING_NAME, /* of an event, an annotation or a call */
     THING_SHORT_GAP,
     THING_POLLING,
-    THING_NOTHING, /* not recorded */
-    THING_GC
+    THING_NOTHING /* not recorded */
 };
 static const uint64_t WHICH = ((uint64_t)1 << THING_SHIFT) - 1;
 
@@ -154,7 +153,7 @@ static uint64_t host_key(const struct inq_trace *trace, uint32_t rank,
 {
     struct search s = {.trace = trace, .from_ns = piece->start_ns, .to_ns = piece->end_ns};
     if (piece->launch_ns == INQ_TIME_NONE) { /* of an op table: what it records of the host */
-        return key_of(INQ_ACCOUNT_HOST, THING_GC, 0);
+        return key_of(INQ_ACCOUNT_HOST, THING_NAME, trace->ranks[rank].events.name[piece->event]);
     }
     if (piece->end_ns - piece->start_ns < INQ_KERNEL_GAP_NS) {
         return key_of(INQ_ACCOUNT_HOST, THING_SHORT_GAP, 0);
@@ -315,8 +314,6 @@ static const char *words_of(const struct inq_trace *trace, uint64_t key, struct 
         return host ? "between launches" : "scheduling of kernels";
     case THING_POLLING:
         return "polling";
-    case THING_GC:
-        return "garbage collection";
     case THING_NOTHING:
         break;
     }

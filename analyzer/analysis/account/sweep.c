@@ -35,6 +35,11 @@ struct gap {
     const struct inq_fact *fact;
 };
 
+struct host_op {
+    int64_t start_ns, end_ns;
+    uint32_t event; /* of the rank */
+};
+
 struct sweep {
     const struct inq_sweep_job *job;
     struct inq_sweep_sum *sums;
@@ -44,9 +49,9 @@ struct sweep {
     struct gap gap;      /* begin < end: one is open */
     struct later *later; /* by start */
     size_t n_later, cap_later;
-    bool *compute_lane;          /* NULL: every kernel computes */
-    struct inq_intervals no_gpu; /* op table: what ran on the host (garbage collection) */
-    size_t first_no_gpu;
+    bool *compute_lane;       /* NULL: every kernel computes */
+    struct host_op *host_ops; /* op table: what ran on the host, by start */
+    size_t n_host_ops, first_host_op;
     int code;
     struct inq_err *err;
 };
@@ -128,19 +133,24 @@ static struct inq_sweep_piece idle_piece(const struct gap *gap, int64_t from, in
                                     .launch_ns = INQ_TIME_NONE};
 }
 
-/* Idle time of an op table: the host at work there (a garbage collection), else not recorded. */
+/* Idle time of an op table: the host at work there (loading data, collecting garbage), else not
+ * recorded. */
 static void settle_unlaunched(struct sweep *s, const struct gap *gap, int64_t from)
 {
-    const struct inq_intervals *busy = &s->no_gpu;
-    while (s->first_no_gpu < busy->n && busy->at[s->first_no_gpu].end <= from) {
-        s->first_no_gpu++;
+    const struct host_op *ops = s->host_ops;
+    while (s->first_host_op < s->n_host_ops && ops[s->first_host_op].end_ns <= from) {
+        s->first_host_op++;
     }
-    for (size_t i = s->first_no_gpu; i < busy->n && busy->at[i].start < gap->end_ns; i++) {
-        int64_t begin = max2(from, busy->at[i].start);
-        int64_t end = min2(gap->end_ns, busy->at[i].end);
-        credit(s, idle_piece(gap, from, begin, INQ_ACCOUNT_IDLE));
-        credit(s, idle_piece(gap, begin, end, INQ_ACCOUNT_HOST));
-        from = max2(from, end);
+    for (size_t i = s->first_host_op; i < s->n_host_ops && ops[i].start_ns < gap->end_ns; i++) {
+        int64_t begin = max2(from, ops[i].start_ns);
+        int64_t end = min2(gap->end_ns, ops[i].end_ns);
+        if (begin < end) { /* else another op covers it */
+            struct inq_sweep_piece piece = idle_piece(gap, begin, end, INQ_ACCOUNT_HOST);
+            piece.event = ops[i].event;
+            credit(s, idle_piece(gap, from, begin, INQ_ACCOUNT_IDLE));
+            credit(s, piece);
+            from = end;
+        }
     }
     credit(s, idle_piece(gap, from, gap->end_ns, INQ_ACCOUNT_IDLE));
 }
@@ -353,36 +363,32 @@ static void take(struct sweep *s, uint32_t row)
 
 static int by_start(const void *a, const void *b, void *ctx)
 {
-    const struct inq_interval *x = a;
-    const struct inq_interval *y = b;
+    const struct host_op *x = a;
+    const struct host_op *y = b;
     (void)ctx;
-    return x->start < y->start ? -1 : x->start > y->start;
+    return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns)
+                                      : (x->event > y->event) - (x->event < y->event);
 }
 
 /* What an op table records of the host. */
-static int find_no_gpu(struct sweep *s, struct inq_err *err)
+static int find_host_ops(struct sweep *s, struct inq_err *err)
 {
     const struct inq_events *e = &s->job->rank->events;
-    struct inq_interval *at = NULL;
     size_t cap = 0;
-    size_t n = 0;
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && s->job->op_table && i < e->n; i++) {
         if (e->kind[i] == INQ_EVENT_OP && e->cls[i] == INQ_CLASS_OTHER && e->dur_ns[i] > 0) {
-            code = inq_mem_grow(&at, &cap, n + 1, sizeof(*at), INQ_NONE, err);
+            code = inq_mem_grow(&s->host_ops, &cap, s->n_host_ops + 1, sizeof *s->host_ops,
+                                INQ_NONE, err);
             if (code == INQ_OK) {
-                at[n++] = (struct inq_interval){e->start_ns[i], e->start_ns[i] + e->dur_ns[i]};
+                s->host_ops[s->n_host_ops++] =
+                    (struct host_op){e->start_ns[i], e->start_ns[i] + e->dur_ns[i], (uint32_t)i};
             }
         }
     }
-    if (code == INQ_OK) {
-        code = inq_sort(at, n, sizeof(*at), by_start, NULL, err);
-    }
-    for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        code = inq_intervals_push(&s->no_gpu, at[i].start, at[i].end, err);
-    }
-    inq_mem_free(at);
-    return code;
+    return code == INQ_OK
+               ? inq_sort(s->host_ops, s->n_host_ops, sizeof *s->host_ops, by_start, NULL, err)
+               : code;
 }
 
 /* A stream of which this part of the known work computes is a compute stream: kernels whose names
@@ -505,7 +511,7 @@ int inq_sweep(const struct inq_sweep_job *job, struct inq_sweep_sum *sums, struc
     struct inq_row_merge merge;
     int code = inq_row_merge_init(&merge, &job->rank->events, err);
     if (code == INQ_OK) {
-        code = find_no_gpu(&s, err);
+        code = find_host_ops(&s, err);
     }
     if (code == INQ_OK) {
         code = find_compute_lanes(&s, err);
@@ -515,7 +521,7 @@ int inq_sweep(const struct inq_sweep_job *job, struct inq_sweep_sum *sums, struc
         code = s.code;
     }
     inq_row_merge_release(&merge);
-    inq_intervals_release(&s.no_gpu);
+    inq_mem_free(s.host_ops);
     inq_mem_free(s.compute_lane);
     inq_mem_free(s.later);
     return code;

@@ -22,7 +22,8 @@ struct inq_sweep_piece {
     int64_t start_ns, end_ns;
     size_t window;
     enum inq_account_class cls;
-    uint32_t event; /* what ran, of several the one that ends last; idle: what ended the gap */
+    uint32_t event; /* what ran, of several the one that ends last; idle: what ended the gap,
+                     * HOST of an op table: the host's op */
     const struct inq_fact *fact; /* TRANSFER, WAIT, DEPENDENCY; else NULL */
     int64_t launch_ns;           /* HOST: the launch that ended the gap; else INQ_TIME_NONE */
     bool short_gap;              /* IDLE: counted in idle_kernel_ns */

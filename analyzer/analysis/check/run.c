@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
+#include "base/time.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,6 +24,7 @@ struct measurer {
     struct inq_run_record record;
     struct inq_peer_groups roles;
     int64_t *values; /* [account steps] */
+    size_t *at;      /* [account steps] which step each of the values is of */
     double *ratios;  /* [the most values that a measure has] */
     size_t n_ratios;
     char who[sizeof((struct inq_measure *)0)->who]; /* of the measure that is added next */
@@ -50,8 +52,9 @@ static int set_up(struct measurer *m)
     m->n_ratios += m->report->pipeline != NULL ? m->report->pipeline->n_steps : 0;
     m->n_ratios += m->report->whatif != NULL ? m->report->whatif->n_by_step : 0;
     m->values = inq_mem_zalloc(m->record.n_account_steps + 1, sizeof *m->values);
+    m->at = inq_mem_zalloc(m->record.n_account_steps + 1, sizeof *m->at);
     m->ratios = inq_mem_zalloc(m->n_ratios + 1, sizeof *m->ratios);
-    if (m->values == NULL || m->ratios == NULL) {
+    if (m->values == NULL || m->at == NULL || m->ratios == NULL) {
         return inq_err_set(m->err, INQ_NOMEM, "no memory to measure %zu steps", trace->n_steps);
     }
     return INQ_OK;
@@ -62,7 +65,14 @@ static void tear_down(struct measurer *m)
     inq_run_record_release(&m->record);
     inq_peer_groups_release(&m->roles);
     inq_mem_free(m->values);
+    inq_mem_free(m->at);
     inq_mem_free(m->ratios);
+}
+
+static void take_name(struct measurer *m, struct inq_measure *measure)
+{
+    memcpy(measure->who, m->who, sizeof measure->who);
+    m->who[0] = '\0';
 }
 
 static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char *suffix, size_t n)
@@ -72,8 +82,7 @@ static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char 
         return INQ_OK;
     }
     int code = inq_measure_of_steps(m->values, n, &values, m->err);
-    (void)snprintf(values.who, sizeof values.who, "%s", m->who);
-    m->who[0] = '\0';
+    take_name(m, &values);
     return code == INQ_OK ? inq_snapshot_add(m->out, kind, suffix, &values, m->err) : code;
 }
 
@@ -171,6 +180,7 @@ static size_t gather(struct measurer *m, uint32_t mask, uint32_t role, bool mean
             }
         }
         if (ranks > 0) {
+            m->at[n] = s;
             m->values[n++] = mean ? sum_ns / ranks : longest_ns;
         }
     }
@@ -187,6 +197,74 @@ static const char *suffix_of(const struct measurer *m, uint32_t role, char *buf,
     (void)snprintf(buf, size, "%s%d", stage >= 0 ? "stage" : "role",
                    stage >= 0 ? (int)stage : (int)role);
     return buf;
+}
+
+/* ---- the mean step --------------------------------------------------------------------------- */
+
+/* A mean less than this part above the median is no other story than the median's. */
+static const double MEAN_STANDS_OUT = 0.01;
+
+/* By how much the mean of a part of the step, over ranks and steps, is above its median. */
+static double above_median(struct measurer *m, enum inq_step_part part)
+{
+    uint32_t mask = 0;
+    double sum = 0.0;
+    for (int cls = 0; cls < INQ_ACCOUNT_CLASS_COUNT; cls++) {
+        mask |= inq_part_of_class((enum inq_account_class)cls) == part ? (uint32_t)1 << cls : 0;
+    }
+    size_t n = gather(m, mask, INQ_NONE, true);
+    for (size_t s = 0; s < n; s++) {
+        sum += (double)m->values[s];
+    }
+    return n > 0 ? sum / (double)n - (double)inq_median_i64(m->values, n) : 0.0;
+}
+
+/* "1.20 ms above the median, mostly the host (data loading); recurs every 4 steps" */
+static void name_recurring(struct measurer *m, double above_ns, size_t period)
+{
+    static const char *const texts[INQ_STEP_PART_COUNT] = {
+        [INQ_PART_COMPUTE] = "compute",
+        [INQ_PART_TRANSFER] = "transfers",
+        [INQ_PART_WAITING] = "waiting for others",
+        [INQ_PART_COMM_OTHER] = "communication",
+        [INQ_PART_BUBBLE] = "waiting for other stages",
+        [INQ_PART_P2P] = "transfers between stages",
+        [INQ_PART_COPY] = "copies",
+        [INQ_PART_HOST] = "the host",
+        [INQ_PART_IDLE] = "idle time"};
+    enum inq_step_part most = INQ_PART_COMPUTE;
+    double most_ns = 0.0;
+    char above[32];
+    for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
+        double ns = above_median(m, (enum inq_step_part)part);
+        most = ns > most_ns ? (enum inq_step_part)part : most;
+        most_ns = fmax(ns, most_ns);
+    }
+    bool host = most == INQ_PART_HOST && m->record.n_hosts > 0;
+    size_t used =
+        (size_t)snprintf(m->who, sizeof m->who, "%s above the median, mostly %s%s%.24s%s",
+                         inq_time_format((int64_t)above_ns, above, sizeof above), texts[most],
+                         host ? " (" : "", host ? m->record.hosts[0].what : "", host ? ")" : "");
+    if (period > 1) {
+        (void)snprintf(m->who + used, sizeof m->who - used, "; recurs every %zu steps", period);
+    }
+}
+
+static int add_mean_step(struct measurer *m)
+{
+    const struct inq_run_record *r = &m->record;
+    size_t period;
+    struct inq_measure mean = inq_measure_of_mean(r->step_ns, r->step_at, r->n_steps, &period);
+    memcpy(m->values, r->step_ns, r->n_steps * sizeof *m->values);
+    double above_ns = mean.value - (double)inq_median_i64(m->values, r->n_steps);
+    if (r->n_steps == 0) {
+        return INQ_OK;
+    }
+    if (above_ns > MEAN_STANDS_OUT * mean.value) {
+        name_recurring(m, above_ns, period);
+        take_name(m, &mean);
+    }
+    return inq_snapshot_add(m->out, INQ_MEASURE_MEAN_STEP, NULL, &mean, m->err);
 }
 
 static int add_compute(struct measurer *m, uint32_t role)
@@ -382,8 +460,7 @@ static int add_slowest(struct measurer *m, uint32_t role)
         return code;
     }
     name_one(m, &m->record.ranks[rank]);
-    memcpy(values.who, m->who, sizeof values.who);
-    m->who[0] = '\0';
+    take_name(m, &values);
     return inq_snapshot_add(m->out, INQ_MEASURE_SLOWEST_RANK,
                             suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
 }
@@ -400,6 +477,20 @@ static int add_stage(struct measurer *m, uint32_t role)
                             suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
 }
 
+/* The mean: where hosts run ahead, most steps do not wait at all. */
+static int add_host(struct measurer *m)
+{
+    size_t period;
+    size_t n = gather(m, CLASS_BIT(HOST), INQ_NONE, false);
+    struct inq_measure mean = inq_measure_of_mean(m->values, m->at, n, &period);
+    if (n == 0) {
+        return INQ_OK;
+    }
+    name_host(m);
+    take_name(m, &mean);
+    return inq_snapshot_add(m->out, INQ_MEASURE_HOST, NULL, &mean, m->err);
+}
+
 static int add_classes(struct measurer *m)
 {
     size_t n = gather(m, CLASS_BIT(TRANSFER) | CLASS_BIT(WAIT) | CLASS_BIT(COMM), INQ_NONE, true);
@@ -410,8 +501,7 @@ static int add_classes(struct measurer *m)
             add_steps(m, INQ_MEASURE_WORST_WAIT, NULL, gather(m, CLASS_BIT(WAIT), INQ_NONE, false));
     }
     if (code == INQ_OK && !m->report->account->op_table) { /* there idle is not recorded */
-        name_host(m);
-        code = add_steps(m, INQ_MEASURE_HOST, NULL, gather(m, CLASS_BIT(HOST), INQ_NONE, false));
+        code = add_host(m);
         code = code == INQ_OK
                    ? add_steps(m, INQ_MEASURE_IDLE, NULL,
                                gather(m, CLASS_BIT(IDLE) | CLASS_BIT(COPY), INQ_NONE, true))
@@ -503,6 +593,7 @@ static int add_findings(struct measurer *m)
 static int add_all(struct measurer *m)
 {
     int code = add_step_time(m);
+    code = code == INQ_OK ? add_mean_step(m) : code;
     bool one = m->roles.n <= 1 || m->roles.n > MOST_ROLES;
     for (uint32_t k = 0; code == INQ_OK && k < (one ? 1 : m->roles.n); k++) {
         uint32_t role = one ? INQ_NONE : k;

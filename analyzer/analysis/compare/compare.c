@@ -20,10 +20,25 @@ static int no_memory(struct inq_err *err)
 
 /* ---- the runs --------------------------------------------------------------------------------*/
 
+/* Around the mean of whole periods: how many of the long steps that recur a recording holds is
+ * chance, too. */
+static int set_interval(const struct inq_run_record *p, struct inq_compared_run *run,
+                        struct inq_err *err)
+{
+    size_t period;
+    struct inq_measure median;
+    struct inq_measure mean = inq_measure_of_mean(p->step_ns, p->step_at, p->n_steps, &period);
+    int code = inq_measure_of_steps(p->step_ns, p->n_steps, &median, err);
+    run->median_ns = code == INQ_OK && p->n_steps > 0 ? (int64_t)median.value : 0;
+    run->step_low = isfinite(mean.low) ? fmin(mean.low, (double)run->step_ns) : mean.low;
+    run->step_high = isfinite(mean.high) ? fmax(mean.high, (double)run->step_ns) : mean.high;
+    return code;
+}
+
 /* Waiting and transfers are the sums over the classes as they are shown: rounded down one by one,
  * so that all tables add up. */
-static void fill_run(const struct inq_run_record *p, const struct inq_measure *step,
-                     struct inq_compared_run *run)
+static int fill_run(const struct inq_run_record *p, struct inq_compared_run *run,
+                    struct inq_err *err)
 {
     const struct inq_trace *trace = p->report->trace;
     run->name = trace->name;
@@ -32,8 +47,6 @@ static void fill_run(const struct inq_run_record *p, const struct inq_measure *s
         run->ranks_seen += p->ranks[r].steps > 0;
     }
     run->steps = p->n_steps;
-    run->step_low = step->low;
-    run->step_high = step->high;
     run->warm_up = p->n_warm_up;
     run->outliers = p->n_outliers;
     run->damaged = p->n_damaged;
@@ -52,6 +65,7 @@ static void fill_run(const struct inq_run_record *p, const struct inq_measure *s
     for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
         run->step_ns += run->part_ns[part];
     }
+    return set_interval(p, run, err);
 }
 
 /* ---- the work --------------------------------------------------------------------------------*/
@@ -189,37 +203,35 @@ static void set_ideal(struct inq_comparison *c)
     }
 }
 
-/* Standard error of the mean step, by the median deviation: single steps that are far off are set
- * aside, and those that recur are how the run is, not chance. */
-static double error_of(const struct inq_run_record *p, int64_t *space)
+/* By how much one step of a run differs from its mean by chance, as its interval has it; of fewer
+ * than three steps, which have none, by how much they differ. */
+static double chance_of_step(const struct inq_run_record *p, const struct inq_compared_run *run)
 {
-    memcpy(space, p->step_ns, p->n_steps * sizeof *space);
-    int64_t median = inq_median_i64(space, p->n_steps);
-    for (size_t s = 0; s < p->n_steps; s++) {
-        space[s] = p->step_ns[s] > median ? p->step_ns[s] - median : median - p->step_ns[s];
-    }
-    return 1.4826 * (double)inq_median_i64(space, p->n_steps) / sqrt((double)p->n_steps);
+    bool two = p->n_steps == 2;
+    return isfinite(run->step_low)
+               ? (run->step_high - run->step_low) / 2.0 * sqrt((double)p->n_steps)
+           : two ? fabs((double)(p->step_ns[0] - p->step_ns[1]))
+                 : 0.0;
 }
 
-/* Two standard errors: 95 %. */
-static const double ERRORS = 2.0;
-
-static int set_speeds(struct inq_comparison *c, const struct inq_run_record *p, struct inq_err *err)
+/* What chance explains if nothing changed: then both runs are as steady as the steadier of the two.
+ * Steps that only one of them loses are how it is, not chance. */
+static double chance_of(const struct inq_comparison *c, const struct inq_run_record *p)
 {
-    size_t most = p[0].n_steps > p[1].n_steps ? p[0].n_steps : p[1].n_steps;
-    int64_t *space = inq_mem_alloc((most + 1) * sizeof *space);
-    if (space == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", most);
-    }
+    double base = c->work * chance_of_step(&p[0], &c->run[0]);
+    double now = chance_of_step(&p[1], &c->run[1]);
+    return fmin(base, now) * sqrt(1.0 / (double)p[0].n_steps + 1.0 / (double)p[1].n_steps);
+}
+
+static void set_speeds(struct inq_comparison *c, const struct inq_run_record *p)
+{
     double n = (double)c->run[1].ranks / (double)c->run[0].ranks;
     double t1 = (double)c->run[0].step_ns;
     double t2 = (double)c->run[1].step_ns;
     c->ideal_speedup = n;
     c->speedup = t2 > 0.0 ? c->work * n * t1 / t2 : (double)NAN;
     c->efficiency = t2 > 0.0 ? (double)c->ideal_ns / t2 : (double)NAN;
-    c->chance_ns = ERRORS * hypot(c->work * error_of(&p[0], space), error_of(&p[1], space));
-    inq_mem_free(space);
-    return INQ_OK;
+    c->chance_ns = chance_of(c, p);
 }
 
 /* Equal jobs differ by so much from run to run: what two runs cannot measure. A change of less is
@@ -610,11 +622,9 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
                 struct inq_report *const reports[2], const struct inq_compare_options *options,
                 struct inq_err *err)
 {
-    struct inq_measure steps[2];
     int code = INQ_OK;
     for (int i = 0; code == INQ_OK && i < 2; i++) {
-        code = inq_measure_of_steps(p[i].step_ns, p[i].n_steps, &steps[i], err);
-        fill_run(&p[i], &steps[i], &c->run[i]);
+        code = fill_run(&p[i], &c->run[i], err);
     }
     set_work(c, p, options);
     code = code == INQ_OK ? compare_colls(c, p, err) : code;
@@ -623,8 +633,8 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
     }
     set_ideal(c);
     sum_losses(c);
-    code = set_speeds(c, p, err);
-    code = code == INQ_OK ? compare_kernels(c, p, err) : code;
+    set_speeds(c, p);
+    code = compare_kernels(c, p, err);
     code = code == INQ_OK ? compare_ranks(c, p, err) : code;
     code = code == INQ_OK ? compare_findings(c, p, err) : code;
     code = code == INQ_OK ? inq_compare_causes(c, p, reports, err) : code;

@@ -247,7 +247,7 @@ static void say_costs(struct inq_findings *f)
                 f, "%s: %s%s %s (%s)%s", finding->title, most, inq_findings_time(f, ns),
                 inq_account_per(f->report->account),
                 inq_findings_percent(f, hidden ? inq_findings_share(f, ns, -1) : finding->share),
-                hidden ? " once the costlier causes are repaired" : "");
+                hidden ? " once the causes before it are repaired" : "");
         }
     }
 }

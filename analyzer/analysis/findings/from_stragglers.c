@@ -168,7 +168,7 @@ static void set_gain(struct inq_findings *f, const struct inq_candidate *candida
 {
     enum inq_severity later =
         inq_severity_of(inq_findings_share(f, candidate->in_order_ns, candidate->step_ns));
-    if (later > finding->severity) { /* it hides behind a costlier cause */
+    if (later > finding->severity) { /* it hides behind those before it */
         finding->severity = later;
     }
     finding->in_order_ns = candidate->in_order_ns;

@@ -432,6 +432,7 @@ void inq_run_record_release(struct inq_run_record *r)
 {
     inq_mem_free(r->use);
     inq_mem_free(r->step_ns);
+    inq_mem_free(r->step_at);
     inq_mem_free(r->ranks);
     inq_mem_free(r->classes);
     inq_mem_free(r->class_of);
@@ -478,7 +479,8 @@ static int label_steps(struct inq_run_record *r, struct inq_err *err)
     r->n_account_steps = a->n_steps;
     r->use = inq_mem_zalloc(a->n_steps + 1, sizeof *r->use);
     r->step_ns = inq_mem_alloc((a->n_steps + 1) * sizeof *r->step_ns);
-    if (r->use == NULL || r->step_ns == NULL) {
+    r->step_at = inq_mem_alloc((a->n_steps + 1) * sizeof *r->step_at);
+    if (r->use == NULL || r->step_ns == NULL || r->step_at == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", a->n_steps);
     }
     size_t n = 0;
@@ -493,6 +495,7 @@ static int label_steps(struct inq_run_record *r, struct inq_err *err)
     label_outliers(r, a, r->step_ns, n);
     for (size_t s = 0; s < a->n_steps; s++) {
         if (r->use[s] == INQ_STEP_COUNTS) {
+            r->step_at[r->n_steps] = s;
             r->step_ns[r->n_steps++] = a->steps[s].length_ns;
         }
     }

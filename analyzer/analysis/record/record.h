@@ -68,6 +68,7 @@ struct inq_run_record {
     size_t n_damaged, n_missing; /* files; ranks without a trace */
     uint64_t n_cells;
     int64_t *step_ns; /* [n_steps] mean length of each that counts, in order */
+    size_t *step_at;  /* [n_steps] which of the account's it is */
     int64_t part_ns[INQ_STEP_PART_COUNT];
     size_t n_ranks; /* of the trace */
     struct inq_record_rank *ranks;

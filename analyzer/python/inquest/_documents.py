@@ -73,6 +73,15 @@ def _duration(ns: Optional[int]) -> str:
     return f"{ns} ns"
 
 
+def _measure(name: str, value: Any) -> str:
+    """A value of a check, as its text has it: names of times end in _ns, or have _ns before a role."""
+    if value is None:
+        return "N/A"
+    if name.split(".")[0].endswith("_ns"):
+        return _duration(value)
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def cells(tag: str, row: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag} style='text-align:left'>{html.escape(c)}</{tag}>" for c in row) + "</tr>"
@@ -98,6 +107,9 @@ class Job:
     def findings(self) -> List[Finding]:
         """Most costly first."""
         return [_finding(row) for row in _rows(self.json.get("findings"))]
+
+    def __repr__(self) -> str:
+        return f"<inquest.Job {self.name}: {self.verdict.headline}>"
 
     def _repr_html_(self) -> str:
         rows = [(f.severity, f.title, _duration(f.cost_ns_per_step),
@@ -170,6 +182,9 @@ class Run:
             raise KeyError(f"there is no table '{name}'; there are: {', '.join(self.tables)}")
         return self.sql(f'SELECT * FROM "{name}"', pandas=pandas)
 
+    def __repr__(self) -> str:
+        return f"<inquest.Run of {', '.join(repr(job) for job in self.jobs)}>"
+
     def _repr_html_(self) -> str:
         return "".join(job._repr_html_() for job in self.jobs)
 
@@ -207,6 +222,9 @@ class Comparison:
         """What a step of the new run takes longer; negative: shorter."""
         return self.json.get("loss_ns")
 
+    def __repr__(self) -> str:
+        return f"<inquest.Comparison: {self.headline}>"
+
     def _repr_html_(self) -> str:
         return f"<h3>{html.escape(self.headline)}</h3><p>{html.escape(self.reason or '')}</p>"
 
@@ -229,8 +247,11 @@ class Check:
     def checks(self) -> List[Row]:
         return list(self.json["checks"])
 
+    def __repr__(self) -> str:
+        return f"<inquest.Check: {self.headline}>"
+
     def _repr_html_(self) -> str:
-        rows = [(str(c["name"]), str(c["baseline"]), str(c["value"]), str(c["limit"]), str(c["outcome"]))
-                for c in self.checks]
+        rows = [(str(c["name"]), *(_measure(c["name"], c[key]) for key in ("baseline", "value", "limit")),
+                 str(c["outcome"])) for c in self.checks]
         return (f"<h3>{html.escape(self.headline)}</h3>"
                 + _table(("check", "baseline", "value", "limit", "outcome"), rows))

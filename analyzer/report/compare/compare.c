@@ -326,6 +326,7 @@ static void write_run(struct inq_json *json, const char *key, const struct inq_c
     inq_json_int(json, "missing_ranks", (int64_t)run->missing);
     inq_json_string(json, "device", run->device[0] != '\0' ? run->device : NULL);
     inq_json_int(json, "step_ns", run->step_ns);
+    inq_json_int(json, "median_step_ns", run->median_ns);
     if (isfinite(run->step_low)) {
         inq_json_int(json, "step_low_ns", (int64_t)run->step_low);
         inq_json_int(json, "step_high_ns", (int64_t)run->step_high);

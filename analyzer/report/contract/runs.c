@@ -17,7 +17,9 @@ static const struct inq_key compared_run_keys[] = {
     INQ_KEY("missing_ranks", INTEGER, "", "ranks without a file"),
     INQ_KEY_NULL("device", TEXT, "", "name of the GPU", INQ_NULL_NOT_KNOWN),
     INQ_KEY("step_ns", INTEGER, "ns", "mean step"),
-    INQ_KEY_NULL("step_low_ns", INTEGER, "ns", "lower end of its interval", "too few steps"),
+    INQ_KEY("median_step_ns", INTEGER, "ns", "median step"),
+    INQ_KEY_NULL("step_low_ns", INTEGER, "ns", "lower end of the interval of the mean step",
+                 "too few steps"),
     INQ_KEY_NULL("step_high_ns", INTEGER, "ns", "upper end", "too few steps"),
     INQ_KEYS_END,
 };

@@ -221,13 +221,15 @@ static void build_rank_account(const struct inq_context *context, struct inq_tab
     const char *note = "";
     for (int c = 0; c < RANK_COLUMNS; c++) {
         if ((shown & (1U << c)) != 0 && rank_columns[c].note != NULL) {
+            bool host = rank_columns[c].classes == 1U << INQ_ACCOUNT_HOST;
             note = inq_arena_printf(context->arena, "%s%s: %s; ", note, rank_columns[c].title,
-                                    rank_columns[c].note);
+                                    host && account->op_table ? "idle while the host was at work"
+                                                              : rank_columns[c].note);
         }
     }
     table->note = inq_arena_printf(
         context->arena, "%s%sshare: compute, communication, copies, idle", note,
-        waited_ns != NULL ? "delays: how long all others together waited for this rank; " : "");
+        waited_ns != NULL ? "delays: how long all others together waited directly for this rank; " : "");
     inq_table_unit(table, account->t_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(context, table);

@@ -284,7 +284,7 @@ const char *inq_sentence_numbers(const struct inq_context *context,
     if (later && !titled) {
         text = with_semicolon(
             context, text, inq_context_ns(context, finding->in_order_ns),
-            inq_arena_printf(context->arena, " %s once the costlier causes are repaired", per));
+            inq_arena_printf(context->arena, " %s once the causes before it are repaired", per));
     }
     text = with_semicolon(context, text, "confidence: ", inq_confidence_text(finding->confidence));
     if (!told) { /* the detail has these in words */

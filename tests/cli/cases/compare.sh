@@ -9,4 +9,4 @@ cat slow.md
 "$INQ" synth "dp=4,$spec,dp_gbps=4,seed=4" -o narrow >/dev/null
 "$INQ" compare narrow base | sed -n '/^What changed/,/^all/p'
 "$INQ" compare base base; echo "exit $?"
-"$INQ" compare base new -f json | head -40
+"$INQ" compare base new -f json | head -42

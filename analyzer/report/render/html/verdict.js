@@ -92,13 +92,13 @@ function evidenceList(run, finding) {
 /* A cause that costs less of a step is for information. */
 const LEAST_SHARE = 0.01;
 
-/* What a finding costs per step; of one that hides behind costlier ones, which its title tells, once
+/* What a finding costs per step; of one that hides behind those before it, which its title tells, once
  * these are repaired. */
 function costOf(run, finding) {
     const account = run.report.account;
     const cause = account && account.causes.find((c) => c.id === finding.id);
     const later = cause ? cause.gain_in_order_ns / account.t_ns : 0;
-    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + perStep(account), " \u00b7 " + sayShare(later), " \u00b7 after the costlier"];
+    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + perStep(account), " \u00b7 " + sayShare(later), " \u00b7 after the causes before it"];
     return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + perStep(account), isNumber(finding.share) && " \u00b7 " + sayShare(finding.share)];
 }
 

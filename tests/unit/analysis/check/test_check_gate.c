@@ -259,6 +259,34 @@ static void gate__names_the_rank_that_is_3_percent_slower(void **state)
     inq_baseline_release(&base);
 }
 
+/* Hosts that run ahead wait for data only in every fourth step, which reads the loss: a slower
+ * loader leaves the median as it was. */
+static void gate__fails_when_only_some_steps_are_longer(void **state)
+{
+    (void)state;
+#define AHEAD LEAN "dp=8,layers=8,steps=20,sync=4,step_sigma=0.005,"
+    struct inq_baseline base = baseline_of(AHEAD "seed=1");
+    for (int seed = 2; seed < 7; seed++) {
+        char spec[SPEC];
+        (void)snprintf(spec, sizeof spec, AHEAD "seed=%d", seed);
+        struct inq_check check = check_of(spec, &base);
+        if (!check.pass) {
+            fail_msg("%s: %s", spec, check.cause->message);
+        }
+        inq_check_release(&check);
+        (void)snprintf(spec, sizeof spec, AHEAD "data=3ms,seed=%d", seed); /* +4.2 % in the mean */
+        check = check_of(spec, &base);
+        assert_false(check.pass);
+        assert_string_equal(check.rows[0].now.name, "step_time_ns");
+        assert_true(check.rows[0].pass);
+        assert_string_equal(check.cause->now.name, "mean_step_ns");
+        assert_non_null(strstr(check.cause->message, "mostly the host (data loading)"));
+        assert_non_null(strstr(check.cause->message, "recurs every 4 steps"));
+        inq_check_release(&check);
+    }
+    inq_baseline_release(&base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +295,7 @@ int main(void)
         cmocka_unit_test(gate__schedule_by_the_times_of_a_run),
         cmocka_unit_test(gate__fails_on_planted_regressions),
         cmocka_unit_test(gate__names_the_rank_that_is_3_percent_slower),
+        cmocka_unit_test(gate__fails_when_only_some_steps_are_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

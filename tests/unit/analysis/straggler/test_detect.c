@@ -486,7 +486,7 @@ static void detect__host_behind_a_slower_gpu(void **state)
 
     assert_int_equal(host->severity, INQ_SEVERITY_LOW);
     assert_true(host->cost_ns_per_step * 100 < t.report->account->t_ns);
-    assert_non_null(strstr(host->title, " once the costlier causes are repaired"));
+    assert_non_null(strstr(host->title, " once the causes before it are repaired"));
     test_synth_close(&t);
 }
 

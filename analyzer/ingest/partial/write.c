@@ -179,6 +179,8 @@ static void write_rank(struct writer *w, struct inq_rank *rank)
     struct inq_columns columns;
     inq_columns_of_rank(rank, &columns);
     write_table(w, INQ_PARTIAL_RANK, &columns, 1, 0);
+    inq_columns_of_totals(rank->totals, &columns);
+    write_table(w, INQ_PARTIAL_TOTALS, &columns, rank->n_totals, 0);
     inq_columns_of_lanes(rank->lanes, &columns);
     write_table(w, INQ_PARTIAL_LANES, &columns, rank->n_lanes, 0);
     inq_columns_of_labels(rank->labels, &columns);

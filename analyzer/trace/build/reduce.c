@@ -209,11 +209,7 @@ static void reduce_calls(struct reducing *r)
         if (r->moved[i] == INQ_NONE) {
             continue;
         }
-        c->start_ns[kept] = c->start_ns[i];
-        c->dur_ns[kept] = c->dur_ns[i];
-        c->name[kept] = c->name[i];
-        c->lane[kept] = c->lane[i];
-        c->correlation[kept] = c->correlation[i];
+        inq_calls_move(c, i, kept);
         r->moved[i] = kept++;
     }
     c->n = kept;

@@ -28,6 +28,15 @@ void inq_events_move(struct inq_events *e, size_t from, size_t to)
     }
 }
 
+void inq_calls_move(struct inq_calls *c, size_t from, size_t to)
+{
+    c->start_ns[to] = c->start_ns[from];
+    c->dur_ns[to] = c->dur_ns[from];
+    c->name[to] = c->name[from];
+    c->lane[to] = c->lane[from];
+    c->correlation[to] = c->correlation[from];
+}
+
 void inq_rank_release(struct inq_rank *rank)
 {
     struct inq_events *e = &rank->events;

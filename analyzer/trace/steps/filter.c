@@ -404,6 +404,40 @@ static int describe(struct inq_trace *trace, const struct renumber *steps, struc
     return INQ_OK;
 }
 
+/* Launches of what goes: without their kernels they would be host work between the steps. */
+static int drop_launches(struct inq_rank *rank, const struct selection *what, struct inq_err *err)
+{
+    enum { OTHER, DROPPED, KEPT };
+    struct inq_calls *c = &rank->calls;
+    struct inq_events *e = &rank->events;
+    uint32_t *moved = inq_mem_zalloc(c->n + 1, sizeof *moved);
+    uint32_t kept = 0;
+    if (moved == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    }
+    take_whole(rank, what);
+    for (size_t i = 0; i < e->n; i++) {
+        bool wanted = e->step[i] < what->own->n && what->own->of[e->step[i]] != INQ_NONE;
+        if (e->call[i] < c->n && moved[e->call[i]] != KEPT) {
+            moved[e->call[i]] = wanted ? KEPT : DROPPED;
+        }
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        if (moved[i] == DROPPED) {
+            moved[i] = INQ_NONE;
+            continue;
+        }
+        inq_calls_move(c, i, kept);
+        moved[i] = kept++;
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        e->call[i] = e->call[i] < c->n ? moved[e->call[i]] : INQ_NONE;
+    }
+    c->n = kept;
+    inq_mem_free(moved);
+    return INQ_OK;
+}
+
 int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
 {
     bool any = false;
@@ -429,7 +463,10 @@ int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
     }
     if (code == INQ_OK) {
         struct selection what = {.steps = &steps, .own = &own, .numbers = numbers};
-        code = cut(trace, &what, err);
+        for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+            code = drop_launches(&trace->ranks[r], &what, err);
+        }
+        code = code == INQ_OK ? cut(trace, &what, err) : code;
     }
     inq_mem_free(numbers);
     inq_mem_free(steps.of);

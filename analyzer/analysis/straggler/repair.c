@@ -9,7 +9,6 @@
 #include "base/sort.h"
 #include "base/stats.h"
 #include "trace/trace.h"
-#include "trace/trace.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -31,13 +31,13 @@ enum { INQ_PARTIAL_MAGIC_BYTES = 8 };
     X(GROUPS, "GRPS")                                                                              \
     X(LAUNCHES, "LNCH")                                                                            \
     X(RANK, "RANK") /* and what follows is of this rank */                                         \
-    X(TOTALS, "TOTL")                                                                              \
     X(LANES, "LANE")                                                                               \
     X(LABELS, "LABL")                                                                              \
     X(COMMS, "COMM")                                                                               \
     X(CALLS, "CALL")                                                                               \
     X(NOTES, "NOTE")                                                                               \
     X(EVENTS, "EVNT")                                                                              \
+    X(TOTALS, "TOTL") /* of a reduced rank */                                                      \
     X(END, "END ")
 
 enum inq_partial_section {

@@ -179,8 +179,6 @@ static void write_rank(struct writer *w, struct inq_rank *rank)
     struct inq_columns columns;
     inq_columns_of_rank(rank, &columns);
     write_table(w, INQ_PARTIAL_RANK, &columns, 1, 0);
-    inq_columns_of_totals(rank->totals, &columns);
-    write_table(w, INQ_PARTIAL_TOTALS, &columns, rank->n_totals, 0);
     inq_columns_of_lanes(rank->lanes, &columns);
     write_table(w, INQ_PARTIAL_LANES, &columns, rank->n_lanes, 0);
     inq_columns_of_labels(rank->labels, &columns);
@@ -192,6 +190,8 @@ static void write_rank(struct writer *w, struct inq_rank *rank)
     inq_columns_of_notes(rank->notes, &columns);
     write_table(w, INQ_PARTIAL_NOTES, &columns, rank->n_notes, 0);
     write_events(w, &rank->events);
+    inq_columns_of_totals(rank->totals, &columns);
+    write_table(w, INQ_PARTIAL_TOTALS, &columns, rank->n_totals, 0);
 }
 
 static void begin_file(struct writer *w, const struct inq_partial_origin *origin)

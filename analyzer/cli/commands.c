@@ -44,7 +44,8 @@
      INQ_OPT_BIT(INQ_OPT_QUIET))
 
 #define INGEST_OPTIONS                                                                             \
-    (SYNTH_OPTIONS | INQ_OPT_BIT(INQ_OPT_PROGRESS) | INQ_OPT_BIT(INQ_OPT_SHARE) | INQ_OPT_REDACTS)
+    (SYNTH_OPTIONS | INQ_OPT_BIT(INQ_OPT_PROGRESS) | INQ_OPT_BIT(INQ_OPT_SHARE) |        \
+     INQ_OPT_BIT(INQ_OPT_REDUCED) | INQ_OPT_BIT(INQ_OPT_STEPS) | INQ_OPT_REDACTS)
 
 #define TEXT_JSON (INQ_FORMAT_BIT(INQ_FORMAT_TEXT) | INQ_FORMAT_BIT(INQ_FORMAT_JSON))
 #ifdef INQ_HAVE_HTML
@@ -184,7 +185,8 @@ const struct inq_command inq_commands[] = {
      "  inquest ingest run/ -o partials/\n"
      "  inquest analyze partials/\n"
      "  inquest ingest run/node-07 -o /shared/partials     on every node, then analyze the folder\n"
-     "  inquest ingest run/ -o partials/ --share 3/16      the fourth of 16 tasks",
+     "  inquest ingest run/ -o partials/ --share 3/16      the fourth of 16 tasks\n"
+     "  inquest ingest run/ -o small/ --reduced            three steps in full, of others totals",
      INGEST_OPTIONS, ONLY_TEXT, inq_cmd_ingest},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"

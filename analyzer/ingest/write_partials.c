@@ -19,6 +19,7 @@ struct job {
     struct inq_discovery walk;
     const char *folder;
     size_t share, n_shares;          /* at least one */
+    size_t reduced_steps;            /* 0: full partials */
     struct inq_redaction *redaction; /* NULL: names stay */
     pthread_mutex_t counting;        /* and handing over, and redacting */
     struct inq_partials *partials;
@@ -93,10 +94,15 @@ static struct inq_partial_origin ends_of(const char *path)
     return origin;
 }
 
-static struct inq_partial_origin origin_of(const struct inq_discovered_file *file)
+static struct inq_partial_origin origin_of(const struct job *job,
+                                           const struct inq_discovered_file *file)
 {
-    struct inq_partial_origin unknown = {0};
-    return file->part.path != NULL ? ends_of(file->path) : unknown;
+    struct inq_partial_origin origin = {0};
+    if (file->part.path != NULL) {
+        origin = ends_of(file->path);
+    }
+    origin.steps = job->reduced_steps;
+    return origin;
 }
 
 /* Members of an archive are behind all files, and only there when the archive is of this share. */
@@ -116,7 +122,7 @@ static bool is_done(void *ctx, size_t file)
     if (job->redaction != NULL) {
         return false; /* with another key it has other names */
     }
-    struct inq_partial_origin origin = origin_of(of);
+    struct inq_partial_origin origin = origin_of(job, of);
     char name[PATH_MAX];
     bool done = origin.bytes > 0 && name_partial(job->folder, of->path, name, NULL) == INQ_OK &&
                 inq_partial_is_of(name, &origin);
@@ -141,17 +147,23 @@ static int learn_one(void *ctx, size_t file, struct inq_shard *shard, struct inq
     return redact(ctx, shard, true, err);
 }
 
+static int reduce(const struct job *job, struct inq_shard *shard, struct inq_err *err)
+{
+    return job->reduced_steps > 0 ? inq_shard_reduce(shard, job->reduced_steps, err) : INQ_OK;
+}
+
 static int write_redacted(struct job *job, size_t file, struct inq_shard *shard,
                           struct inq_err *err)
 {
     const struct inq_discovered_file *of = &job->walk.files[file];
-    struct content content = {.shard = shard, .origin = origin_of(of)};
+    struct content content = {.shard = shard, .origin = origin_of(job, of)};
     char name[PATH_MAX];
     if (!shard->file.read || shard->n_ranks == 0) {
         count_partial(job, 0, "", &job->partials->withheld);
         return INQ_OK;
     }
-    int code = redact(job, shard, false, err);
+    int code = reduce(job, shard, err);
+    code = code == INQ_OK ? redact(job, shard, false, err) : code;
     code = code == INQ_OK ? name_partial(job->folder, shard->file.path, name, err) : code;
     code = code == INQ_OK ? inq_out_file(name, fill, &content, err) : code;
     if (code == INQ_OK) {
@@ -168,7 +180,7 @@ static int write_one(void *ctx, size_t file, struct inq_shard *shard, struct inq
     }
     const struct inq_discovered_file *of = &job->walk.files[file];
     struct inq_source_options options = {0};
-    struct content content = {.shard = shard, .origin = origin_of(of)};
+    struct content content = {.shard = shard, .origin = origin_of(job, of)};
     char name[PATH_MAX];
     bool trace = shard->file.read && shard->n_ranks > 0;
     bool readable =
@@ -178,7 +190,8 @@ static int write_one(void *ctx, size_t file, struct inq_shard *shard, struct inq
         count_partial(job, 0, "", &job->partials->not_read);
         return INQ_OK;
     }
-    int code = name_partial(job->folder, of->path, name, err);
+    int code = trace ? reduce(job, shard, err) : INQ_OK;
+    code = code == INQ_OK ? name_partial(job->folder, of->path, name, err) : code;
     code = code == INQ_OK ? inq_out_file(name, fill, &content, err) : code;
     inq_source_close(content.source);
     if (code == INQ_OK) {
@@ -237,6 +250,7 @@ static int make_partials(struct job *job, const char *const *paths, size_t n_pat
     struct inq_ingest_options reading = options != NULL ? *options : defaults;
     struct inq_load_each each = {is_done, write_one, job};
     job->share = reading.share;
+    job->reduced_steps = job->take == NULL ? reading.reduced_steps : 0;
     job->n_shares = reading.n_shares > 0 ? reading.n_shares : 1;
     if (job->share >= job->n_shares) {
         return inq_err_set(err, INQ_USAGE, "there is no share %zu of %zu: they count from 0",

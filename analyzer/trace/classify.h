@@ -5,6 +5,27 @@
 
 #include "inquest/trace.h"
 
+/* Whether a row is GPU work: see struct inq_rank_time. */
+static inline bool inq_row_is_work(const struct inq_events *events, size_t row)
+{
+    uint8_t kind = events->kind[row];
+
+    return kind <= INQ_EVENT_MEMSET ||
+           (kind == INQ_EVENT_OP && events->cls[row] != INQ_CLASS_OTHER);
+}
+
+/* Whether it is a point-to-point transfer. They are posted ahead of their step or end behind it:
+ * they bound no step where there is other work. */
+static inline bool inq_row_is_p2p(const struct inq_rank *rank, size_t row)
+{
+    uint32_t comm = rank->events.comm != NULL ? rank->events.comm[row] : INQ_NONE;
+    if (rank->events.cls[row] != INQ_CLASS_COMM || comm >= rank->n_comms) {
+        return false;
+    }
+    uint8_t kind = (uint8_t)rank->comms[comm].kind;
+    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV;
+}
+
 /* Class of a GPU kernel by its name: communication where it names a library (words that end in
  * "ccl", NVSHMEM, DeepEP, ...) or a collective operation, copy for copy kernels, else compute. */
 enum inq_op_class inq_classify_kernel(const char *name, size_t len);

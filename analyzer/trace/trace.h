@@ -9,5 +9,6 @@
 #include "trace/comm_rows.h"
 #include "trace/files.h"
 #include "trace/kernel_kind.h"
+#include "trace/totals.h"
 
 #endif

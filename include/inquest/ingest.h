@@ -39,6 +39,9 @@ struct inq_ingest_options {
      * inq_ingest_traces. Borrowed; sorted by name as strcmp does. */
     const struct inq_ingest_blob *partials;
     size_t n_partials;
+    /* inq_ingest_partials writes reduced partials (inquest-ingest(1)): so many steps of each rank
+     * keep all their rows; 0: all steps do. */
+    size_t reduced_steps;
     /* inq_ingest_partials replaces the names in what it writes; NULL: they stay. */
     struct inq_redaction *redaction;
     /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
@@ -82,6 +85,10 @@ INQ_API const struct inq_limit_info *inq_limit_at(size_t i);
 INQ_API int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
                               const struct inq_ingest_options *options, struct inq_run **run,
                               struct inq_err *err);
+
+/* How many steps a reduced partial keeps whole where nobody says: enough for a median, and of the
+ * usual twenty steps or more less than a sixth. */
+#define INQ_REDUCED_STEPS 3
 
 /* What became of the files that inq_ingest_partials met. */
 struct inq_partials {

@@ -278,6 +278,34 @@ struct inq_clock {
     struct inq_clock_piece *later; /* ascending; where the drift changed or the clock was set */
 };
 
+/* Why a step of a reduced partial (inquest-partial(5)) has all its rows, or has not. */
+enum inq_step_kept {
+    INQ_STEP_REDUCED,    /* only communication and this total */
+    INQ_STEP_SAMPLED,    /* whole: one of those spread over the capture */
+    INQ_STEP_STANDS_OUT, /* whole: far longer than the median */
+    INQ_STEP_KEPT_COUNT
+};
+
+/* What is known of a step of one rank whatever became of its rows. */
+struct inq_step_total {
+    int64_t number;
+    int64_t last_start_ns, last_dur_ns; /* the GPU work that ended it; start INQ_TIME_NONE: none */
+    int64_t work;                       /* rows of GPU work */
+    int64_t class_ns[INQ_CLASS_COUNT];  /* their durations added up, by class */
+    uint8_t kept;                       /* enum inq_step_kept */
+};
+
+/* Of a job with reduced partials: how far those steps stand for the run that have all their rows on
+ * every rank, the only ones in the trace. Lengths are means over ranks and steps; -1 unknown. */
+struct inq_reduced {
+    size_t n_ranks;             /* whose files were reduced */
+    size_t n_steps;             /* recorded by them */
+    size_t n_whole;             /* in the trace */
+    size_t n_stand_out;         /* of those, kept because they were long on some rank */
+    int64_t mean_ns, whole_ns;  /* length of all steps, and of those in the trace */
+    int64_t work_ns[INQ_CLASS_COUNT], whole_work_ns[INQ_CLASS_COUNT]; /* durations, by class */
+};
+
 struct inq_rank {
     int32_t rank;                   /* global rank; -1 unknown */
     int32_t world_size;             /* as this file says; -1 unknown */
@@ -308,6 +336,10 @@ struct inq_rank {
     struct inq_comm *comms;
     size_t n_labels, cap_labels;
     struct inq_label *labels;
+
+    bool reduced;    /* of a partial that has all rows of some steps only */
+    size_t n_totals, cap_totals;
+    struct inq_step_total *totals; /* by number; of a step that is not there nothing is known */
 };
 
 /* A step's extent on a rank: recorded, the profiler's marks on the host (its GPU work may end
@@ -393,6 +425,7 @@ struct inq_trace {
     struct inq_member *members;
     uint64_t unmatched_comms; /* communication events that no collective holds */
 
+    const struct inq_reduced *reduced; /* NULL: no file of it was */
     bool cut;          /* to some of its steps or to a range of time */
     int64_t origin_ns; /* if so: the first moment before that, which times in reports count from */
 

@@ -11,16 +11,13 @@
 #include "base/sort.h"
 #include "base/stats.h"
 #include "graph/optable/optable.h"
+#include "trace/trace.h"
 
 /* A cell whose number of pieces of work is off by more than this part of what the rank and the step
  * let expect was not captured whole. */
 static const double WHOLE_TOLERANCE = 0.1;
 /* Ranks began a step together when it is equally long on all of them, but for this part. */
 static const double TOGETHER = 0.01;
-/* The first steps are a warm-up when they take this much longer than the median of at least so many
- * steps; the op model of labelled ops has the same rule. */
-static const double WARM_UP_FACTOR = 1.5;
-enum { WARM_UP_LEAST_STEPS = 4 };
 /* A rank counts when it has at least this part of the steps that the others have whole; else its
  * capture was cut, and what it lacks would set aside the steps of all. */
 static const double RANK_LEAST_STEPS = 0.5;
@@ -46,18 +43,6 @@ static struct inq_account_cell *row_of(const struct layout *l, size_t rank)
 }
 
 /* ---- where cells begin and end --------------------------------------------------------------- */
-
-/* P2P transfers are posted ahead of their step or end behind it: they bound no step where there is
- * other work. */
-static bool is_p2p(const struct inq_rank *rank, size_t event)
-{
-    uint32_t row = rank->events.comm != NULL ? rank->events.comm[event] : INQ_NONE;
-    if (rank->events.cls[event] != INQ_CLASS_COMM || row >= rank->n_comms) {
-        return false;
-    }
-    uint8_t kind = (uint8_t)rank->comms[row].kind;
-    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV;
-}
 
 /* When the host began a rank's step; INQ_TIME_NONE: not recorded. */
 static int64_t mark_of(const struct inq_trace *trace, size_t r, size_t s)
@@ -88,7 +73,7 @@ static void find_ends(const struct inq_rank *rank, struct inq_account_cell *row,
         }
         struct inq_account_cell *cell = &row[events->step[i]];
         cell->work += p2p;
-        if (is_p2p(rank, i) == p2p && (!p2p || !cell->whole)) {
+        if (inq_row_is_p2p(rank, i) == p2p && (!p2p || !cell->whole)) {
             widen(cell, events->start_ns[i], events->start_ns[i] + events->dur_ns[i]);
         }
     }
@@ -117,24 +102,30 @@ static int list_unmarked(const struct inq_rank *rank, size_t n_steps, int64_t **
     return INQ_OK;
 }
 
-/* Makes windows that follow each other. A step begins where the one before ended. Where that was
- * not captured but the GPU was still at work when the host began the step, it begins when that work
+/* Makes windows that follow each other. A step begins where the one before ended, if only a total
+ * says when. Where that was not captured but the GPU was still at work when the host began the step, it begins when that work
  * was over; else with its own first work, and `open` says so. */
 static int chain_windows(const struct layout *l, size_t r, struct inq_err *err)
 {
+    const struct inq_rank *rank = &l->trace->ranks[r];
     struct inq_account_cell *row = row_of(l, r);
     size_t n_steps = l->account->n_steps;
     int64_t before_ns = INQ_TIME_NONE;
     int64_t number = 0;
     int64_t *ends = NULL;
     size_t n = 0;
-    int code = list_unmarked(&l->trace->ranks[r], n_steps, &ends, &n, err);
+    int code = list_unmarked(rank, n_steps, &ends, &n, err);
     for (size_t s = 0; code == INQ_OK && s < n_steps; s++) {
         struct inq_account_cell *cell = &row[s];
         if (!cell->whole) {
             continue;
         }
+        int64_t known_ns = inq_rank_step_before_ns(rank, l->trace->steps[s].number);
         bool follows = before_ns != INQ_TIME_NONE && l->trace->steps[s].number == number + 1;
+        if (!follows && known_ns != INQ_TIME_NONE) {
+            before_ns = known_ns;
+            follows = true;
+        }
         if (!follows) {
             size_t at = inq_first_from_i64(ends, 0, n, cell->start_ns + 1);
             int64_t busy_ns = at > 0 ? ends[at - 1] : INQ_TIME_NONE;
@@ -397,9 +388,9 @@ static int drop_warm_up(struct inq_account *account, struct inq_err *err)
     }
     int64_t median = inq_median_i64(lengths, n);
     inq_mem_free(lengths);
-    for (size_t s = 0; n >= WARM_UP_LEAST_STEPS && s < account->n_steps / 2; s++) {
+    for (size_t s = 0; n >= INQ_WARM_UP_LEAST_STEPS && s < account->n_steps / 2; s++) {
         int64_t length = account->steps[s].length_ns;
-        if (length >= 0 && (double)length <= WARM_UP_FACTOR * (double)median) {
+        if (length >= 0 && (double)length <= INQ_WARM_UP_FACTOR * (double)median) {
             break;
         }
         if (length >= 0) {
@@ -558,7 +549,7 @@ static int choose_judged(const struct layout *l, const struct inq_op_model *mode
         code = model != NULL ? ask_model(account, model, err) : INQ_OK;
     } else {
         code = drop_cut_cells(account, err);
-        if (code == INQ_OK && account->n_steps >= 3) {
+        if (code == INQ_OK && account->n_steps >= 3 && l->trace->reduced == NULL) {
             code = first_step_fits(account, &fits, err);
         }
     }
@@ -570,8 +561,8 @@ static int choose_judged(const struct layout *l, const struct inq_op_model *mode
         account->steps[s].length_ns = mean_length(account, s);
         code = say_missing(account, s, arena, err);
     }
-    if (code == INQ_OK && !account->op_table) {
-        code = drop_warm_up(account, err);
+    if (code == INQ_OK && !account->op_table) { /* reducing has left the first steps out */
+        code = l->trace->reduced == NULL ? drop_warm_up(account, err) : INQ_OK;
         drop_open(l);
     }
     if (code == INQ_OK && count_judged_steps(account) == 0) {

@@ -5,6 +5,7 @@
 #define INQ_ANALYSIS_MEASURE_ROW_MERGE_H
 
 #include "inquest/trace.h"
+#include "trace/trace.h"
 
 struct inq_run_head {
     int64_t start_ns;
@@ -16,15 +17,6 @@ struct inq_row_merge {
     struct inq_run_head *heap; /* smallest (start, row) first */
     size_t n;
 };
-
-/* Whether a row is GPU work: see struct inq_rank_time. */
-static inline bool inq_row_is_work(const struct inq_events *events, size_t row)
-{
-    uint8_t kind = events->kind[row];
-
-    return kind <= INQ_EVENT_MEMSET ||
-           (kind == INQ_EVENT_OP && events->cls[row] != INQ_CLASS_OTHER);
-}
 
 /* The class a row of GPU work counts as. */
 static inline enum inq_op_class inq_row_class(const struct inq_events *events, size_t row)

@@ -174,8 +174,9 @@ void inq_counterfactual_steps(struct inq_counterfactual *counterfactual, int64_t
         }
     }
     for (size_t s = 0; s < counterfactual->n_steps; s++) {
-        ends[s + 1] = ends[s + 1] > ends[s] ? ends[s + 1] : ends[s];
-        step_ns[s] = ends[s + 1] - ends[s];
+        int64_t begin_ns = ends[s] + counterfactual->gaps_ns[s];
+        ends[s + 1] = ends[s + 1] > begin_ns ? ends[s + 1] : begin_ns;
+        step_ns[s] = ends[s + 1] - begin_ns;
     }
 }
 
@@ -330,6 +331,28 @@ static int check(struct inq_counterfactual *x, struct inq_err *err)
     return code;
 }
 
+/* In a reduced trace, what lies between the end of a step and the beginning of the next one that is
+ * there: as long after any repair, because nothing is known of it. */
+static void find_gaps(struct inq_counterfactual *x, const struct inq_step_stats *cells)
+{
+    for (size_t s = 1; s < x->n_steps && x->trace->reduced != NULL; s++) {
+        const struct inq_step *step = &x->trace->steps[x->first_step + s];
+        int64_t end_ns = INT64_MIN;
+        int64_t begin_ns = INT64_MIN;
+        for (size_t r = 0; r < cells->n_ranks; r++) {
+            const struct inq_step_stat *before =
+                inq_step_stat_at(cells, r, x->first_step + s - 1);
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, x->first_step + s);
+            end_ns = before->valid && before->end_ns > end_ns ? before->end_ns : end_ns;
+            begin_ns = cell->valid && cell->start_ns > begin_ns ? cell->start_ns : begin_ns;
+        }
+        if (step->number != step[-1].number + 1 && end_ns != INT64_MIN &&
+            begin_ns > end_ns) {
+            x->gaps_ns[s] = begin_ns - end_ns;
+        }
+    }
+}
+
 static int choose_steps(struct inq_counterfactual *x, const struct inq_step_stats *cells,
                         bool large, struct inq_err *err)
 {
@@ -344,11 +367,13 @@ static int choose_steps(struct inq_counterfactual *x, const struct inq_step_stat
             return code;
         }
     }
-    x->base_ns = inq_mem_alloc((2 * x->n_steps + 1) * sizeof *x->base_ns);
+    x->base_ns = inq_mem_zalloc(3 * x->n_steps + 1, sizeof *x->base_ns);
     if (x->base_ns == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", x->n_steps);
     }
-    x->ends_ns = x->base_ns + x->n_steps;
+    x->gaps_ns = x->base_ns + x->n_steps;
+    x->ends_ns = x->gaps_ns + x->n_steps;
+    find_gaps(x, cells);
     return INQ_OK;
 }
 

@@ -21,6 +21,7 @@ struct inq_counterfactual {
     size_t n_steps;      /* judged, one after the other; 0: there is no graph */
     int32_t *step_of;    /* 0 .. n_steps - 1; -1 before the judged steps, n_steps after them */
     int64_t *base_ns;    /* [n_steps] what each takes by the simulator, as recorded */
+    int64_t *gaps_ns;    /* [n_steps] before each: steps that a reduced partial does not have */
     int64_t *ends_ns;    /* [n_steps + 1] scratch */
     int64_t begin_ns;    /* of the first judged step where nothing was recorded before it */
     bool unmatched;      /* no graph, because communication has no partner */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -180,18 +181,31 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
+/* When a rank began a judged step before which nothing was recorded: at its mark, or when its GPU
+ * had no more work of the step before, if a total says so (what makes a host late may stand before
+ * its mark). */
+static int64_t begin_of_step(const struct inq_counterfactual *run, uint32_t rank, size_t s)
+{
+    const struct inq_step *step = &run->trace->steps[run->first_step + s];
+    int64_t mark = step->rank_start_ns[rank];
+    int64_t before = inq_rank_step_before_ns(&run->trace->ranks[rank], step->number);
+    return before != INQ_TIME_NONE && before < mark ? before : mark;
+}
+
 /* What the host did between a call and what it waited for; before the first call, since the step
- * began. */
+ * began, and so behind steps that a reduced partial does not have. */
 static int64_t host_delay(const struct inq_counterfactual *run, size_t i)
 {
     const struct inq_graph *g = run->g.graph;
-    if (g->dep_start[i] < g->dep_start[i + 1]) {
-        return run->recorded_delay_ns[i];
+    bool first = g->dep_start[i] == g->dep_start[i + 1];
+    size_t s = run->first_step != INQ_NONE && run->step_of[i] > 0 ? (size_t)run->step_of[i] : 0;
+    int64_t delay = first ? 0 : run->recorded_delay_ns[i];
+    if (run->first_step == INQ_NONE || (!first && run->gaps_ns[s] == 0)) {
+        return delay;
     }
-    int64_t begin = run->first_step != INQ_NONE
-                        ? run->trace->steps[run->first_step].rank_start_ns[run->g.ops[i].rank]
-                        : INQ_TIME_NONE;
-    return begin != INQ_TIME_NONE ? run->g.start_ns[i] - begin : 0;
+    int64_t begin = begin_of_step(run, run->g.ops[i].rank, s);
+    int64_t since = begin != INQ_TIME_NONE ? run->g.start_ns[i] - begin : 0;
+    return first || since < delay ? since : delay;
 }
 
 /* Time between the ends of a host call and of what it waited for. */

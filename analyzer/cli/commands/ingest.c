@@ -59,6 +59,19 @@ static bool read_share(const char *text, struct inq_ingest_options *options)
     return options->share < options->n_shares;
 }
 
+/* Steps that stay whole; 0: all. */
+static int read_steps(const struct inq_cli *cli, struct inq_ingest_options *options)
+{
+    enum { MOST_STEPS = 100000 };
+    int64_t steps = INQ_REDUCED_STEPS;
+    if (cli->given[INQ_OPT_STEPS] && !cli->given[INQ_OPT_REDUCED]) {
+        return inq_cli_usage(cli, NULL, "--steps says how many steps --reduced keeps");
+    }
+    int status = inq_cli_whole(cli, INQ_OPT_STEPS, 1, MOST_STEPS, &steps);
+    options->reduced_steps = cli->given[INQ_OPT_REDUCED] ? (size_t)steps : 0;
+    return status;
+}
+
 int inq_cmd_ingest(struct inq_cli *cli)
 {
     const char *dir = cli->value[INQ_OPT_FOLDER];
@@ -79,6 +92,10 @@ int inq_cmd_ingest(struct inq_cli *cli)
         return inq_cli_usage(
             cli, "for example --share $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
             "'%.100s' is no share like 0/16, the first of 16, to 15/16, the last", share);
+    }
+    int status = read_steps(cli, &options);
+    if (status != INQ_EXIT_OK) {
+        return status;
     }
     inq_cli_progress_init(cli, &progress);
     int code = inq_cli_partials(cli, &options, &partials, &err);

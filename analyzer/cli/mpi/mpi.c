@@ -35,6 +35,7 @@ struct request {
     enum work work;
     int jobs; /* 0: all cores, which processes of one machine split */
     bool operators;
+    size_t reduced_steps; /* WORK_WRITE */
     int status; /* WORK_END: exit with this */
     uint64_t bytes;
 };
@@ -140,6 +141,7 @@ static struct inq_ingest_options own_share(const struct request *request, int co
     return (struct inq_ingest_options){
         .jobs = request->jobs > 0 ? request->jobs : cores,
         .operators = request->operators,
+        .reduced_steps = request->reduced_steps,
         .temp_dir = getenv("TMPDIR"),
         .share = (size_t)own_number(),
         .n_shares = (size_t)how_many(),
@@ -406,7 +408,8 @@ static int gather(struct gathering *g, struct inq_err *err)
     int n = how_many();
     struct request request = {.work = g->folder == NULL ? WORK_READ : WORK_WRITE,
                               .jobs = g->cli->jobs,
-                              .operators = g->own.operators};
+                              .operators = g->own.operators,
+                              .reduced_steps = g->own.reduced_steps};
     char *text = join_words(g, &request.bytes);
     bool *working = inq_mem_zalloc((size_t)n, sizeof *working);
     pthread_t own;

@@ -60,6 +60,7 @@ enum inq_option_id {
     INQ_OPT_RULE,
     INQ_OPT_SAMPLES,
     INQ_OPT_SHARE,
+    INQ_OPT_REDUCED,
     INQ_OPT_JOBS,
     INQ_OPT_COLOR,
     INQ_OPT_NO_PAGER,

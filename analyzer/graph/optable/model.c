@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "base/stats.h"
 #include "trace/build/build.h"
+#include "trace/trace.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -246,12 +247,6 @@ void inq_op_model_free(struct inq_op_model *model)
     inq_mem_free(model);
 }
 
-/* The first steps are a warm-up when they take this much longer than the median of at least so
- * many.
- */
-static const double warm_up_factor = 1.5;
-static const size_t warm_up_least_steps = 4;
-
 /* ---- which step is the pattern -------------------------------------------------------------- */
 
 /* Number of rows of the pattern step: the commonest, of equally common ones the largest. Reorders
@@ -447,8 +442,8 @@ static int set_warm_up_aside(struct inq_op_model *m, uint8_t *keep, struct inq_e
     }
     memcpy(m->warm_ns, m->recorded_ns, m->n_steps * sizeof *m->warm_ns);
     int64_t median = inq_lower_median_i64(m->warm_ns, m->n_steps);
-    while (m->n_steps >= warm_up_least_steps && n < m->n_steps / 2 &&
-           (double)m->recorded_ns[n] > warm_up_factor * (double)median) {
+    while (m->n_steps >= INQ_WARM_UP_LEAST_STEPS && n < m->n_steps / 2 &&
+           (double)m->recorded_ns[n] > INQ_WARM_UP_FACTOR * (double)median) {
         n++;
     }
     for (size_t t = 0; t < m->n_steps; t++) {

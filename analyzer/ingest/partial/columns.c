@@ -56,6 +56,20 @@ void inq_columns_of_rank(struct inq_rank *rank, struct inq_columns *columns)
     MEMBER(rank, row0_ns, TIME);
     MEMBER(rank, first_ns, TIME);
     MEMBER(rank, last_ns, TIME);
+    MEMBER(rank, reduced, FLAG);
+}
+
+void inq_columns_of_totals(struct inq_step_total *totals, struct inq_columns *columns)
+{
+    columns->n = 0;
+    MEMBER(totals, number, NUMBER);
+    MEMBER(totals, last_start_ns, TIME);
+    MEMBER(totals, last_dur_ns, DURATION);
+    MEMBER(totals, work, NUMBER);
+    for (int c = 0; c < INQ_CLASS_COUNT; c++) {
+        MEMBER(totals, class_ns[c], DURATION);
+    }
+    CHOICE(totals, kept, CHOICE, INQ_STEP_KEPT_COUNT);
 }
 
 void inq_columns_of_groups(struct inq_group *groups, struct inq_columns *columns)

@@ -12,7 +12,7 @@
 
 /* Every file begins with this; the last byte is the version. Any change of a section or of a column
  * in columns.c is a new version: older partials are then read anew from their inputs. */
-#define INQ_PARTIAL_MAGIC "INQPART\2"
+#define INQ_PARTIAL_MAGIC "INQPART\3"
 
 enum { INQ_PARTIAL_MAGIC_BYTES = 8 };
 
@@ -37,6 +37,7 @@ enum { INQ_PARTIAL_MAGIC_BYTES = 8 };
     X(CALLS, "CALL")                                                                               \
     X(NOTES, "NOTE")                                                                               \
     X(EVENTS, "EVNT")                                                                              \
+    X(TOTALS, "TOTL") /* of a reduced rank */                                                      \
     X(END, "END ")
 
 enum inq_partial_section {
@@ -103,6 +104,7 @@ void inq_columns_of_file(struct inq_file *file, struct inq_columns *columns);
 void inq_columns_of_rank(struct inq_rank *rank, struct inq_columns *columns);
 void inq_columns_of_groups(struct inq_group *groups, struct inq_columns *columns);
 void inq_columns_of_launches(struct inq_launch *rows, struct inq_columns *columns);
+void inq_columns_of_totals(struct inq_step_total *totals, struct inq_columns *columns);
 void inq_columns_of_lanes(struct inq_lane *lanes, struct inq_columns *columns);
 void inq_columns_of_labels(struct inq_label *labels, struct inq_columns *columns);
 void inq_columns_of_comms(struct inq_comm *comms, struct inq_columns *columns);

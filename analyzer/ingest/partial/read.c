@@ -15,6 +15,7 @@
 union scratch {
     struct inq_launch launches[INQ_PARTIAL_ROWS];
     struct inq_lane lanes[INQ_PARTIAL_ROWS];
+    struct inq_step_total totals[INQ_PARTIAL_ROWS];
     struct inq_label labels[INQ_PARTIAL_ROWS];
     struct inq_comm comms[INQ_PARTIAL_ROWS];
     struct inq_note notes[INQ_PARTIAL_ROWS];
@@ -336,6 +337,29 @@ static bool take_lanes(struct reading *r, const struct inq_partial_head *head, s
     return true;
 }
 
+static bool take_totals(struct reading *r, const struct inq_partial_head *head, struct bytes *in)
+{
+    struct inq_columns columns;
+    inq_columns_of_totals(r->scratch->totals, &columns);
+    memset(r->scratch->totals, 0, head->rows * sizeof *r->scratch->totals);
+    if (!is_of_rank(r, head) || !unpack(r, head, in, &columns)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < head->rows && r->code == INQ_OK; i++) {
+        const struct inq_step_total *total = &r->scratch->totals[i];
+        size_t n = r->rank->n_totals;
+        if (n > 0 && r->rank->totals[n - 1].number >= total->number) {
+            return false; /* they are found by their numbers */
+        }
+        r->code = inq_mem_grow(&r->rank->totals, &r->rank->cap_totals, n + 1, sizeof *total,
+                               INQ_MAX_ROWS, r->err);
+        if (r->code == INQ_OK) {
+            r->rank->totals[r->rank->n_totals++] = *total;
+        }
+    }
+    return true;
+}
+
 static bool take_labels(struct reading *r, const struct inq_partial_head *head, struct bytes *in)
 {
     struct inq_columns columns;
@@ -468,6 +492,8 @@ static bool take(struct reading *r, const struct inq_partial_head *head, struct 
         return take_launches(r, head, in);
     case INQ_PARTIAL_RANK:
         return take_rank(r, head, in);
+    case INQ_PARTIAL_TOTALS:
+        return take_totals(r, head, in);
     case INQ_PARTIAL_LANES:
         return take_lanes(r, head, in);
     case INQ_PARTIAL_LABELS:

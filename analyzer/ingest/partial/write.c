@@ -190,6 +190,8 @@ static void write_rank(struct writer *w, struct inq_rank *rank)
     inq_columns_of_notes(rank->notes, &columns);
     write_table(w, INQ_PARTIAL_NOTES, &columns, rank->n_notes, 0);
     write_events(w, &rank->events);
+    inq_columns_of_totals(rank->totals, &columns);
+    write_table(w, INQ_PARTIAL_TOTALS, &columns, rank->n_totals, 0);
 }
 
 static void begin_file(struct writer *w, const struct inq_partial_origin *origin)

@@ -45,6 +45,23 @@ static const struct inq_key unread_keys[] = {
     INQ_KEYS_END,
 };
 
+#define NO_LENGTH "no step's length is known"
+static const struct inq_key reduced_keys[] = {
+    INQ_KEY("ranks", INTEGER, "", "ranks whose partials are reduced"),
+    INQ_KEY("steps", INTEGER, "", "steps that they recorded"),
+    INQ_KEY("whole", INTEGER, "", "steps that have all rows: all else in the document is of those"),
+    INQ_KEY("stand_out", INTEGER, "", "of these, kept for being long: they weigh too much"),
+    INQ_KEY_NULL("step_ns", INTEGER, "ns", "mean length of all steps", NO_LENGTH),
+    INQ_KEY_NULL("whole_step_ns", INTEGER, "ns", "mean length of the whole ones", NO_LENGTH),
+    INQ_KEY("compute_ns", INTEGER, "ns", "durations of computing kernels in a step, mean of all"),
+    INQ_KEY("whole_compute_ns", INTEGER, "ns", "the same, mean of the whole ones"),
+    INQ_KEY("comm_ns", INTEGER, "ns", "of communication, mean of all steps"),
+    INQ_KEY("whole_comm_ns", INTEGER, "ns", "the same, mean of the whole ones"),
+    INQ_KEY("copy_ns", INTEGER, "ns", "of copies, mean of all steps"),
+    INQ_KEY("whole_copy_ns", INTEGER, "ns", "the same, mean of the whole ones"),
+    INQ_KEYS_END,
+};
+
 static const struct inq_key clock_keys[] = {
     INQ_KEY_NULL("rank", INTEGER, "", "whose clock it is", INQ_NULL_NOT_KNOWN),
     INQ_KEY("offset_ns", INTEGER, "ns", "added to its times (of the first piece)"),
@@ -66,7 +83,10 @@ static const struct inq_key clock_keys[] = {
          .null_item = "a file whose rank is not known"},                                           \
         INQ_KEY("ranks_missing", INTEGERS, "", "ranks without a file"),                            \
         INQ_KEY_OF("ranks_unread", OBJECTS,                                                        \
-                   "ranks with a file that could not be read: they are not missing", unread_keys)
+                   "ranks with a file that could not be read: they are not missing",               \
+                   unread_keys),                                                                   \
+        INQ_KEY_OF_IF("reduced", OBJECT, "what reduced partials leave unknown", "none is reduced", \
+                      reduced_keys)
 
 #define CLOCKS  INQ_KEY_OF("clock", OBJECTS, "ranks whose clock was aligned", clock_keys)
 #define SKIPPED INQ_KEY_OF("skipped", OBJECTS, "files that were not understood", skipped_keys)

@@ -249,6 +249,9 @@ static void print_facts(const struct inq_context *context, const struct inq_term
         inq_out_printf(terminal->out, "  %s%s%s long\n", clock, clock[0] != '\0' ? ", " : "",
                        inq_context_ns(context, last_ns - first_ns));
     }
+    if (trace->reduced != NULL) {
+        inq_terminal_wrap(terminal, inq_sentence_reduced(context), 2, 2);
+    }
     if (trace->n_collectives > 0 || trace->unmatched_comms > 0) {
         inq_out_printf(terminal->out, "  %zu collective%s matched across ranks",
                        trace->n_collectives, trace->n_collectives == 1 ? "" : "s");

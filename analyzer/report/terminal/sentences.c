@@ -199,6 +199,32 @@ static const char *say_contradictions(const struct inq_context *context)
         path->contradictions == 1 ? "is" : "are");
 }
 
+const char *inq_sentence_reduced(const struct inq_context *context)
+{
+    const struct inq_reduced *reduced = context->trace->reduced;
+    const char *lengths = "";
+    const char *standing = "";
+    if (reduced == NULL) {
+        return "";
+    }
+    if (reduced->mean_ns >= 0 && reduced->whole_ns >= 0) {
+        lengths = inq_arena_printf(context->arena, " (mean %s; of all %zu %s)",
+                                   inq_context_ns(context, reduced->whole_ns), reduced->n_steps,
+                                   inq_context_ns(context, reduced->mean_ns));
+    }
+    if (reduced->n_stand_out > 0) {
+        standing = inq_arena_printf(
+            context->arena, "; %zu of them %s kept for being long and weigh%s more than in the run",
+            reduced->n_stand_out, reduced->n_stand_out == 1 ? "was" : "were",
+            reduced->n_stand_out == 1 ? "s" : "");
+    }
+    return inq_arena_printf(context->arena,
+                            "reduced partials of %s: %zu of %zu steps have all rows%s, and shares "
+                            "and costs are of those%s; faults in other steps only are not seen",
+                            inq_context_plural(context, reduced->n_ranks, "rank", "ranks"),
+                            reduced->n_whole, reduced->n_steps, lengths, standing);
+}
+
 const char *inq_sentence_limits(const struct inq_context *context)
 {
     const struct inq_trace *trace = context->trace;
@@ -230,6 +256,7 @@ const char *inq_sentence_limits(const struct inq_context *context)
             inq_arena_printf(context->arena, "%zu of %s damaged", damaged,
                              inq_context_plural(context, trace->n_files, "file", "files")));
     }
+    text = with_semicolon(context, text, "", inq_sentence_reduced(context));
     text = with_semicolon(context, text, "", say_contradictions(context));
     if (context->report != NULL && context->report->verdict.without != 0) {
         text = with_semicolon(context, text, "verdict and findings were made without ",

@@ -16,7 +16,9 @@ const char *inq_sentence_sure(const struct inq_context *context);
 const char *inq_sentence_where(const struct inq_context *context);
 /* "4 of 4 ranks, 3 steps of 1.06 s (median), 30 collectives matched." */
 const char *inq_sentence_run(const struct inq_context *context);
-/* Missing ranks, damaged files, selected ranks: what limits the answer; "" if nothing. */
+/* What reduced partials leave unknown; "" where there are none. */
+const char *inq_sentence_reduced(const struct inq_context *context);
+/* Missing ranks, damaged files, reduced partials, selected ranks: what limits the answer; "" if nothing. */
 const char *inq_sentence_limits(const struct inq_context *context);
 /* Whether the verdict has said what the finding says: a report says nothing twice. */
 bool inq_sentence_told(const struct inq_context *context, const struct inq_finding *finding);

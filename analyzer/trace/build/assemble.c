@@ -591,7 +591,7 @@ static int derive(struct inq_trace *trace, bool align, int jobs, struct inq_err 
         inq_collectives_check_ends(trace);
         code = inq_steps_assign(trace, err); /* inferred ones are compared across ranks by time */
     }
-    return code;
+    return code == INQ_OK ? inq_steps_keep_whole(trace, err) : code;
 }
 
 static int fill_trace(struct inq_trace *trace, const struct job *job, struct inq_err *err)

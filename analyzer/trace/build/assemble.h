@@ -34,5 +34,9 @@ int inq_match_collectives(struct inq_trace *trace, int jobs, struct inq_clocks *
  * repetition of the launches (steps_inferred), else none. After the clocks: inferred steps of
  * different ranks are taken for one when they were at the same time. */
 int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
+/* Of reduced ranks (inq_shard_reduce) only steps that are whole on every rank stay, and of the rows
+ * only theirs; trace->reduced says what went. Nothing changes where no rank was reduced. Last:
+ * clocks and matches are those of all communication. Fails with INQ_NOMEM. */
+int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err);
 
 #endif

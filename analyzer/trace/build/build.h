@@ -6,6 +6,7 @@
 #include "trace/build/assemble.h"
 #include "trace/build/flight.h"
 #include "trace/build/log.h"
+#include "trace/build/reduce.h"
 #include "trace/build/shard.h"
 
 #endif

@@ -450,6 +450,10 @@ static int shift_rank(void *ctx, size_t r, struct inq_err *err)
         rank->first_ns = inq_clock_common_ns(clock, rank->first_ns);
         rank->last_ns = inq_clock_common_ns(clock, rank->last_ns);
     }
+    for (size_t k = 0; k < rank->n_totals; k++) {
+        int64_t *last_ns = &rank->totals[k].last_start_ns;
+        *last_ns = *last_ns != INQ_TIME_NONE ? inq_clock_common_ns(clock, *last_ns) : *last_ns;
+    }
     for (size_t s = 0; s < trace->n_steps; s++) {
         struct inq_step *step = &trace->steps[s];
         if (step->rank_start_ns[r] != INQ_TIME_NONE) {

@@ -3,7 +3,10 @@
  * shorter. */
 #include "inquest/trace.h"
 
+#include "base/arena.h"
 #include "base/mem.h"
+#include "trace/build/build.h"
+#include "trace/totals.h"
 
 /* New index of an old one, or INQ_NONE: dropped. */
 struct renumber {
@@ -17,6 +20,10 @@ struct selection {
     bool
         by_time; /* what overlaps [from_ns, to_ns), of whatever step; else what is of a step kept */
     int64_t from_ns, to_ns;
+    /* NULL: `steps` is for all ranks; else room for those that a rank has whole, and the numbers of
+     * all */
+    struct renumber *own;
+    const int64_t *numbers;
 };
 
 static int renumber_init(struct renumber *map, size_t n, struct inq_err *err)
@@ -29,26 +36,6 @@ static int renumber_init(struct renumber *map, size_t n, struct inq_err *err)
 static bool in_range(const struct inq_step *step, struct inq_range range)
 {
     return step->number >= range.first && step->number <= range.last;
-}
-
-/* Moves event `from` to place `to` (to <= from). */
-static void move_event(struct inq_events *e, size_t from, size_t to)
-{
-    e->start_ns[to] = e->start_ns[from];
-    e->dur_ns[to] = e->dur_ns[from];
-    e->name[to] = e->name[from];
-    e->lane[to] = e->lane[from];
-    e->call[to] = e->call[from];
-    e->comm[to] = e->comm[from];
-    e->step[to] = e->step[from];
-    e->kind[to] = e->kind[from];
-    e->cls[to] = e->cls[from];
-    if (e->label != NULL) {
-        e->label[to] = e->label[from];
-    }
-    if (e->launch != NULL) {
-        e->launch[to] = e->launch[from];
-    }
 }
 
 /* An instant at the start of the range is in it. */
@@ -68,7 +55,7 @@ static void keep_events(struct inq_events *e, const struct selection *what, stru
         moved->of[i] = INQ_NONE;
         if (wanted) {
             moved->of[i] = (uint32_t)kept;
-            move_event(e, i, kept);
+            inq_events_move(e, i, kept);
             if (step == INQ_NONE && e->label != NULL) {
                 e->label[kept] = INQ_NONE; /* part of a step is no pipeline to be modelled */
             }
@@ -186,6 +173,14 @@ static int64_t origin_of(const struct inq_trace *trace)
     return trace->cut ? trace->origin_ns : origin_ns == INQ_TIME_NONE ? 0 : origin_ns;
 }
 
+static void take_whole(const struct inq_rank *rank, const struct selection *what)
+{
+    for (size_t s = 0; s < what->steps->n; s++) {
+        bool whole = inq_rank_step_is_whole(rank, what->numbers[s]);
+        what->own->of[s] = whole ? what->steps->of[s] : INQ_NONE;
+    }
+}
+
 static void apply(struct inq_trace *trace, const struct selection *what, struct renumber *moved)
 {
     size_t kept = 0;
@@ -199,12 +194,17 @@ static void apply(struct inq_trace *trace, const struct selection *what, struct 
     trace->n_steps = kept;
     for (size_t r = 0; r < trace->n_ranks; r++) {
         struct inq_rank *rank = &trace->ranks[r];
+        struct selection of_rank = *what;
+        if (what->own != NULL) {
+            take_whole(rank, what);
+            of_rank.steps = what->own;
+        }
         int64_t from_ns = what->from_ns;
         int64_t to_ns = what->to_ns;
         if (!what->by_time) {
             kept_window(trace, r, &from_ns, &to_ns);
         }
-        keep_events(&rank->events, what, &moved[r]);
+        keep_events(&rank->events, &of_rank, &moved[r]);
         keep_notes(rank, from_ns, to_ns);
         find_span(rank);
     }
@@ -297,9 +297,179 @@ int inq_trace_keep_time(struct inq_trace *trace, int64_t from_ns, int64_t to_ns,
         steps.of[s] = within ? kept++ : INQ_NONE;
     }
     if (code == INQ_OK) {
-        struct selection what = {&steps, true, from_ns, to_ns};
+        struct selection what = {
+            .steps = &steps, .by_time = true, .from_ns = from_ns, .to_ns = to_ns};
         code = cut(trace, &what, err);
     }
     inq_mem_free(steps.of);
+    return code;
+}
+
+/* ---- reduced partials ------------------------------------------------------------------------ */
+
+/* On how many of the ranks that have the step it is whole, and how many those are. */
+static size_t count_whole(const struct inq_trace *trace, const struct inq_step *step, size_t *have)
+{
+    size_t whole = 0;
+    *have = 0;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        bool there = step->rank_start_ns != NULL && step->rank_start_ns[r] != INQ_TIME_NONE;
+        *have += there;
+        whole += there && inq_rank_step_is_whole(&trace->ranks[r], step->number);
+    }
+    return whole;
+}
+
+/* Steps that are whole on every rank that recorded them; where there are none (captures that hardly
+ * overlap), those that are on the most. Inferred steps are no recorded ones: none. */
+static void choose_whole(const struct inq_trace *trace, struct renumber *steps)
+{
+    size_t most = 0;
+    bool on_all = false;
+    uint32_t kept = 0;
+    for (size_t s = 0; s < trace->n_steps && !trace->steps_inferred; s++) {
+        size_t have = 0;
+        size_t whole = count_whole(trace, &trace->steps[s], &have);
+        on_all = on_all || (whole > 0 && whole == have);
+        most = whole > most ? whole : most;
+    }
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        size_t have = 0;
+        size_t whole = count_whole(trace, &trace->steps[s], &have);
+        bool wanted = most > 0 && (on_all ? whole == have && have > 0 : whole == most);
+        steps->of[s] = wanted ? kept++ : INQ_NONE;
+    }
+}
+
+/* Sums over (rank, step); `n` of them have a length. */
+struct sums {
+    double length_ns, class_ns[INQ_CLASS_COUNT];
+    size_t n_lengths, n;
+};
+
+static void add_total(struct sums *sums, const struct inq_rank *rank,
+                      const struct inq_step_total *total)
+{
+    int64_t length_ns = inq_rank_step_length_ns(rank, total->number);
+    sums->n++;
+    sums->n_lengths += length_ns >= 0;
+    sums->length_ns += length_ns >= 0 ? (double)length_ns : 0.0;
+    for (int c = 0; c < INQ_CLASS_COUNT; c++) {
+        sums->class_ns[c] += (double)total->class_ns[c];
+    }
+}
+
+static int64_t close_sums(const struct sums *sums, int64_t class_ns[INQ_CLASS_COUNT])
+{
+    for (int c = 0; c < INQ_CLASS_COUNT; c++) {
+        class_ns[c] = sums->n > 0 ? (int64_t)(sums->class_ns[c] / (double)sums->n) : 0;
+    }
+    return sums->n_lengths > 0 ? (int64_t)(sums->length_ns / (double)sums->n_lengths) : -1;
+}
+
+/* What is said of the steps that go. */
+static int describe(struct inq_trace *trace, const struct renumber *steps, struct inq_err *err)
+{
+    struct inq_reduced *reduced = inq_arena_alloc(trace->arena, sizeof *reduced);
+    struct sums all = {0};
+    struct sums whole = {0};
+    if (reduced == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    }
+    *reduced = (struct inq_reduced){.n_steps = trace->n_steps};
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        bool kept = steps->of[s] != INQ_NONE;
+        bool stands_out = false;
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            const struct inq_rank *rank = &trace->ranks[r];
+            const struct inq_step_total *total = inq_rank_total(rank, trace->steps[s].number);
+            if (total == NULL) {
+                continue;
+            }
+            add_total(&all, rank, total);
+            if (kept && total->kept != INQ_STEP_REDUCED) {
+                add_total(&whole, rank, total);
+                stands_out = stands_out || total->kept == INQ_STEP_STANDS_OUT;
+            }
+        }
+        reduced->n_whole += kept;
+        reduced->n_stand_out += stands_out;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        reduced->n_ranks += trace->ranks[r].reduced;
+    }
+    reduced->mean_ns = close_sums(&all, reduced->work_ns);
+    reduced->whole_ns = close_sums(&whole, reduced->whole_work_ns);
+    trace->reduced = reduced;
+    return INQ_OK;
+}
+
+/* Launches of what goes: without their kernels they would be host work between the steps. */
+static int drop_launches(struct inq_rank *rank, const struct selection *what, struct inq_err *err)
+{
+    enum { OTHER, DROPPED, KEPT };
+    struct inq_calls *c = &rank->calls;
+    struct inq_events *e = &rank->events;
+    uint32_t *moved = inq_mem_zalloc(c->n + 1, sizeof *moved);
+    uint32_t kept = 0;
+    if (moved == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    }
+    take_whole(rank, what);
+    for (size_t i = 0; i < e->n; i++) {
+        bool wanted = e->step[i] < what->own->n && what->own->of[e->step[i]] != INQ_NONE;
+        if (e->call[i] < c->n && moved[e->call[i]] != KEPT) {
+            moved[e->call[i]] = wanted ? KEPT : DROPPED;
+        }
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        if (moved[i] == DROPPED) {
+            moved[i] = INQ_NONE;
+            continue;
+        }
+        inq_calls_move(c, i, kept);
+        moved[i] = kept++;
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        e->call[i] = e->call[i] < c->n ? moved[e->call[i]] : INQ_NONE;
+    }
+    c->n = kept;
+    inq_mem_free(moved);
+    return INQ_OK;
+}
+
+int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
+{
+    bool any = false;
+    struct renumber steps = {0};
+    struct renumber own = {0};
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        any = any || trace->ranks[r].reduced;
+    }
+    if (!any) {
+        return INQ_OK;
+    }
+    int64_t *numbers = inq_mem_alloc((trace->n_steps + 1) * sizeof *numbers);
+    int code =
+        numbers != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    code = code == INQ_OK ? renumber_init(&steps, trace->n_steps, err) : code;
+    code = code == INQ_OK ? renumber_init(&own, trace->n_steps, err) : code;
+    for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {
+        numbers[s] = trace->steps[s].number;
+    }
+    if (code == INQ_OK) {
+        choose_whole(trace, &steps);
+        code = describe(trace, &steps, err);
+    }
+    if (code == INQ_OK) {
+        struct selection what = {.steps = &steps, .own = &own, .numbers = numbers};
+        for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+            code = drop_launches(&trace->ranks[r], &what, err);
+        }
+        code = code == INQ_OK ? cut(trace, &what, err) : code;
+    }
+    inq_mem_free(numbers);
+    inq_mem_free(steps.of);
+    inq_mem_free(own.of);
     return code;
 }

@@ -128,6 +128,12 @@ function findingCard(run, finding, number) {
     );
 }
 
+function sayReduced(r) {
+    const lengths = r.step_ns !== null && r.whole_step_ns !== null ? " (mean " + sayNs(r.whole_step_ns) + "; of all " + r.steps + " " + sayNs(r.step_ns) + ")" : "";
+    const standing = r.stand_out > 0 ? "; " + r.stand_out + " of them " + (r.stand_out === 1 ? "was kept for being long and weighs" : "were kept for being long and weigh") + " more than in the run" : "";
+    return "reduced partials of " + sayCount(r.ranks, "rank", "ranks") + ": " + r.whole + " of " + r.steps + " steps have all rows" + lengths + ", and shares and costs are of those" + standing + "; faults in other steps only are not seen";
+}
+
 function limitsNote(report) {
     const notes = [];
     const inputs = report.inputs;
@@ -135,6 +141,7 @@ function limitsNote(report) {
     if (inputs.ranks_missing.length > 0) notes.push("no file of " + (inputs.ranks_missing.length > 1 ? "ranks " : "rank ") + sayRanks(inputs.ranks_missing));
     if (inputs.ranks_unread.length > 0) notes.push("could not be read: the " + (inputs.ranks_unread.length > 1 ? "files of ranks " : "file of rank ") + sayRanks(inputs.ranks_unread.map((u) => u.rank)));
     if (damaged > 0) notes.push(damaged + " of " + sayCount(inputs.files.length, "file", "files") + " damaged");
+    if (inputs.reduced) notes.push(sayReduced(inputs.reduced));
     if (report.verdict.without) notes.push("verdict and findings were made without " + report.verdict.without.map(words).join(", "));
     if (report.options && report.options.ranks) notes.push("rows and findings of ranks " + report.options.ranks + " only");
     return notes.length > 0 ? el("p", { class: "limits" }, el("b", null, "Limits. "), sentence(notes.join("; ")) + ".") : null;

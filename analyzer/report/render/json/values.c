@@ -86,6 +86,24 @@ void inq_json_skipped(struct inq_json *json, const struct inq_run *run)
     inq_json_end_array(json);
 }
 
+static void write_reduced(struct inq_json *json, const struct inq_reduced *reduced)
+{
+    inq_json_object(json, "reduced");
+    inq_json_int(json, "ranks", (int64_t)reduced->n_ranks);
+    inq_json_int(json, "steps", (int64_t)reduced->n_steps);
+    inq_json_int(json, "whole", (int64_t)reduced->n_whole);
+    inq_json_int(json, "stand_out", (int64_t)reduced->n_stand_out);
+    inq_json_known(json, "step_ns", reduced->mean_ns);
+    inq_json_known(json, "whole_step_ns", reduced->whole_ns);
+    inq_json_int(json, "compute_ns", reduced->work_ns[INQ_CLASS_COMPUTE]);
+    inq_json_int(json, "whole_compute_ns", reduced->whole_work_ns[INQ_CLASS_COMPUTE]);
+    inq_json_int(json, "comm_ns", reduced->work_ns[INQ_CLASS_COMM]);
+    inq_json_int(json, "whole_comm_ns", reduced->whole_work_ns[INQ_CLASS_COMM]);
+    inq_json_int(json, "copy_ns", reduced->work_ns[INQ_CLASS_COPY]);
+    inq_json_int(json, "whole_copy_ns", reduced->whole_work_ns[INQ_CLASS_COPY]);
+    inq_json_end_object(json);
+}
+
 void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace)
 {
     inq_json_known(json, "world_size", trace->world_size);
@@ -108,6 +126,9 @@ void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace)
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
+    if (trace->reduced != NULL) {
+        write_reduced(json, trace->reduced);
+    }
 }
 
 void inq_json_clocks(struct inq_json *json, const struct inq_context *context)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sealed shard without the rows of most of its steps: inquest-ingest(1), --reduced. */
+#ifndef INQ_TRACE_BUILD_REDUCE_H
+#define INQ_TRACE_BUILD_REDUCE_H
+
+#include "trace/build/shard.h"
+
+/* Keeps all rows of `n` recorded steps of each rank, spread over the capture, and of at most as
+ * many more that are far longer than the median; of every other step its communication and the
+ * totals of the rest. Which steps depends on their numbers more than on where the capture began, so
+ * that the files of a job keep the same ones. A rank without recorded steps, with labelled ops or
+ * with few steps stays whole, and one that was reduced before stays as it is. Fails with INQ_NOMEM.
+ */
+int inq_shard_reduce(struct inq_shard *shard, size_t n, struct inq_err *err);
+
+#endif

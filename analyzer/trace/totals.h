@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Totals of a rank's steps: what a reduced partial knows of steps whose rows it does not have. */
+#ifndef INQ_TRACE_TOTALS_H
+#define INQ_TRACE_TOTALS_H
+
+#include "inquest/trace.h"
+
+/* The first steps are a warm-up when they take this much longer than the median of at least so many
+ * steps; the op model of labelled ops has the same rule. */
+#define INQ_WARM_UP_FACTOR      1.5
+#define INQ_WARM_UP_LEAST_STEPS 4
+
+/* What is known of the step with this number; NULL: nothing. */
+const struct inq_step_total *inq_rank_total(const struct inq_rank *rank, int64_t number);
+/* Whether all rows of the step with this number that the rank recorded are there. */
+bool inq_rank_step_is_whole(const struct inq_rank *rank, int64_t number);
+/* When the GPU work of the step before that with this number ended, by the totals. INQ_TIME_NONE:
+ * they do not say. */
+int64_t inq_rank_step_before_ns(const struct inq_rank *rank, int64_t number);
+/* From then to the end of the step's own; -1: not known. */
+int64_t inq_rank_step_length_ns(const struct inq_rank *rank, int64_t number);
+
+#endif

@@ -119,27 +119,6 @@ int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const 
     return INQ_OK;
 }
 
-void inq_gpu_gaps_share(struct inq_gpu_gaps *a, struct inq_gpu_gaps *b)
-{
-    for (int k = 0; k < INQ_GPU_LAUNCH_KIND_COUNT; k++) {
-        size_t known = (size_t)(a->n[k] > 0) + (size_t)(b->n[k] > 0);
-        int64_t sum = a->launch_ns[k] + b->launch_ns[k];
-        a->launch_ns[k] = b->launch_ns[k] = known > 0 ? sum / (int64_t)known : 0;
-    }
-    a->hold_ns = b->hold_ns = (a->hold_ns + b->hold_ns) / 2;
-}
-
-int64_t inq_gpu_gaps_mean_ns(const struct inq_gpu_gaps *gaps)
-{
-    int64_t sum = 0;
-    int64_t n = 0;
-    for (int k = 0; k < INQ_GPU_LAUNCH_KIND_COUNT; k++) {
-        sum += gaps->launch_ns[k] * (int64_t)gaps->n[k];
-        n += (int64_t)gaps->n[k];
-    }
-    return gaps->hold_ns + (n > 0 ? sum / n : 0);
-}
-
 void inq_gpu_gaps_take(const struct inq_plan *plan, const struct inq_gpu_gaps *gaps,
                        int64_t *delay_ns, int64_t *dur_ns)
 {

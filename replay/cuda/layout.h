@@ -131,9 +131,26 @@ struct inq_gpu_gaps {
 int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
                       struct inq_gpu_gaps *gaps, struct inq_err *err);
 /* Both are charged the same, so that two plans differ in the schedule alone. */
-void inq_gpu_gaps_share(struct inq_gpu_gaps *a, struct inq_gpu_gaps *b);
+static inline void inq_gpu_gaps_share(struct inq_gpu_gaps *a, struct inq_gpu_gaps *b)
+{
+    for (int k = 0; k < INQ_GPU_LAUNCH_KIND_COUNT; k++) {
+        size_t known = (size_t)(a->n[k] > 0) + (size_t)(b->n[k] > 0);
+        int64_t sum = a->launch_ns[k] + b->launch_ns[k];
+        a->launch_ns[k] = b->launch_ns[k] = known > 0 ? sum / (int64_t)known : 0;
+    }
+    a->hold_ns = b->hold_ns = (a->hold_ns + b->hold_ns) / 2;
+}
 /* Of an op, on average. */
-int64_t inq_gpu_gaps_mean_ns(const struct inq_gpu_gaps *gaps);
+static inline int64_t inq_gpu_gaps_mean_ns(const struct inq_gpu_gaps *gaps)
+{
+    int64_t sum = 0;
+    int64_t n = 0;
+    for (int k = 0; k < INQ_GPU_LAUNCH_KIND_COUNT; k++) {
+        sum += gaps->launch_ns[k] * (int64_t)gaps->n[k];
+        n += (int64_t)gaps->n[k];
+    }
+    return gaps->hold_ns + (n > 0 ? sum / n : 0);
+}
 /* Delays and durations with the gaps taken off, never below 0; arrays [n_ops]. */
 void inq_gpu_gaps_take(const struct inq_plan *plan, const struct inq_gpu_gaps *gaps,
                        int64_t *delay_ns, int64_t *dur_ns);

@@ -16,12 +16,6 @@
 #define FLAGS_BYTES ((size_t)64)
 #define TICK_AT     ((size_t)16)
 
-unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu)
-{
-    int sms = session->info[gpu].part_sms;
-    return sms > 0 ? (unsigned)sms : 1;
-}
-
 int inq_gpu_session_alloc(struct inq_gpu_session *session, uint32_t gpu, size_t bytes,
                           inq_gpu_addr *at, struct inq_err *err)
 {

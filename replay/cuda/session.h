@@ -55,8 +55,6 @@ static inline inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session
 {
     return session->flags_at + (inq_gpu_addr)flag * sizeof(uint32_t);
 }
-/* SMs of a partition, at least 1. */
-unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu);
 
 /* ---- a plan on them -------------------------------------------------------------------------- */
 

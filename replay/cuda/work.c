@@ -126,9 +126,16 @@ static const unsigned own_rounds[] = {16, 64, 256, 1024, 4096, 16384, 65536};
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
+/* SMs of a partition, at least 1. */
+static unsigned part_sms(const struct inq_gpu_session *session, uint32_t gpu)
+{
+    int sms = session->info[gpu].part_sms;
+    return sms > 0 ? (unsigned)sms : 1;
+}
+
 static unsigned data_blocks(const struct inq_gpu_program *p, uint32_t gpu)
 {
-    unsigned blocks = inq_gpu_part_sms(p->session, gpu) / 4;
+    unsigned blocks = part_sms(p->session, gpu) / 4;
     return blocks < 1 ? 1 : blocks < MAX_DATA_BLOCKS ? blocks : MAX_DATA_BLOCKS;
 }
 
@@ -216,8 +223,8 @@ static int put_product(struct inq_gpu_program *p, uint32_t lane, size_t size, st
                                            .b_at = p->work.b[spot.gpu],
                                            .c_at = p->work.c[rank],
                                            .rounds = n};
-    const struct inq_gpu_launch launch = {INQ_KERNEL_GEMM, inq_gpu_part_sms(p->session, spot.gpu),
-                                          256, &args, sizeof args};
+    const struct inq_gpu_launch launch = {INQ_KERNEL_GEMM, part_sms(p->session, spot.gpu), 256,
+                                          &args, sizeof args};
     return calls->launch(calls->self, p->stream[lane], &launch, err);
 }
 
@@ -243,8 +250,8 @@ static int make_factors(struct inq_gpu_program *p, struct inq_err *err)
         struct inq_gpu_spot spot = p->layout->spots[r];
         if (spot.part != INQ_NONE) {
             uint64_t tile = (uint64_t)INQ_GPU_GEMM_TILE * INQ_GPU_GEMM_TILE * sizeof(float);
-            code = inq_gpu_session_alloc(
-                p->session, spot.gpu, tile * inq_gpu_part_sms(p->session, spot.gpu), &w->c[r], err);
+            code = inq_gpu_session_alloc(p->session, spot.gpu,
+                                         tile * part_sms(p->session, spot.gpu), &w->c[r], err);
         }
     }
     return code;
@@ -338,7 +345,7 @@ static int put_traffic(struct inq_gpu_program *p, uint32_t lane, uint32_t op, st
                                              .from_at = w->streamed[gpu],
                                              .elems = (half / passes + 15) / 16 * 4,
                                              .passes = (uint32_t)passes};
-    const unsigned blocks = STREAM_BLOCKS * inq_gpu_part_sms(p->session, gpu);
+    const unsigned blocks = STREAM_BLOCKS * part_sms(p->session, gpu);
     const struct inq_gpu_launch launch = {INQ_KERNEL_STREAM, blocks, DATA_THREADS, &args,
                                           sizeof args};
     return calls->launch(calls->self, p->stream[lane], &launch, err);

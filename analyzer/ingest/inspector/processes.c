@@ -7,6 +7,8 @@
 #include "base/sort.h"
 #include "trace/trace.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Places in communicators to ranks of a run. The records have no global rank: where one
@@ -434,6 +436,195 @@ static int join_files(struct inq_shard *shards, size_t n, struct inq_err *err)
     return code;
 }
 
+/* A file whose operations another one took over goes where that one went. */
+static void set_rest_aside(struct inq_shard *shards, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *format = shards[i].file.format;
+        bool given = shards[i].file.read && shards[i].n_ranks == 0 && format != NULL &&
+                     strcmp(format, INQ_FORMAT_NCCL_PROFILER) == 0;
+        bool kept = false;
+        for (size_t k = 0; given && k < n && !kept; k++) {
+            size_t len = folder_length(&shards[i]);
+            kept = is_dump(&shards[k]) && folder_length(&shards[k]) == len &&
+                   memcmp(shards[i].file.path, shards[k].file.path, len) == 0;
+        }
+        if (given && !kept) {
+            inq_unrecognized_set_aside(
+                &shards[i], "its operations are in the traces beside it, which hold more");
+        }
+    }
+}
+
+/* ---- beside traces --------------------------------------------------------------------------- */
+
+/* An operation and a kernel are the same when their times share half of the shorter: clocks of one
+ * host agree, but a host sees a start late. */
+static const double SHARED = 0.5;
+/* Durations disagree when they are apart by a tenth of the longer, and by more than a host's thread
+ * that watches for starts and ends may be late. */
+static const double APART = 0.1;
+static const int64_t LATE_NS = 50000;
+/* Ranks of a host that are looked at; a process has no number that both records know. */
+enum { MOST_RANKS = 64 };
+
+/* The communication of a rank, by start. */
+struct work {
+    const struct inq_rank *rank;
+    uint32_t *row;
+    size_t n;
+};
+
+struct agreement {
+    size_t found, sizes, durations;
+    double off_ns; /* starts of those found are apart, and a second for each that is not */
+};
+
+static int64_t start_of(const struct work *w, size_t i)
+{
+    return w->rank->events.start_ns[w->row[i]];
+}
+
+static int64_t end_of(const struct work *w, size_t i)
+{
+    return start_of(w, i) + w->rank->events.dur_ns[w->row[i]];
+}
+
+static const struct inq_comm *comm_of(const struct work *w, size_t i)
+{
+    return &w->rank->comms[w->rank->events.comm[w->row[i]]];
+}
+
+static int list_work(const struct inq_rank *rank, struct work *w, struct inq_err *err)
+{
+    const struct inq_events *e = &rank->events;
+    int64_t *start_ns = inq_mem_alloc((e->n + 1) * sizeof *start_ns);
+    uint32_t *rows = inq_mem_alloc((e->n + 1) * sizeof *rows);
+    *w = (struct work){.rank = rank, .row = inq_mem_alloc((e->n + 1) * sizeof *w->row)};
+    int code = start_ns != NULL && rows != NULL && w->row != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu operations", e->n);
+    for (size_t i = 0; i < e->n && code == INQ_OK; i++) {
+        if (e->cls[i] == INQ_CLASS_COMM && e->comm[i] < rank->n_comms) {
+            start_ns[w->n] = e->start_ns[i];
+            rows[w->n++] = (uint32_t)i;
+        }
+    }
+    if (code == INQ_OK) {
+        code = inq_sort_order_i64(start_ns, w->n, w->row, err);
+    }
+    for (size_t i = 0; i < w->n && code == INQ_OK; i++) {
+        w->row[i] = rows[w->row[i]];
+    }
+    inq_mem_free(start_ns);
+    inq_mem_free(rows);
+    return code;
+}
+
+static int64_t bytes_of(const struct inq_comm *comm)
+{
+    bool known = comm->dtype_bytes > 0 && comm->in_elems >= 0 &&
+                 comm->in_elems <= INT64_MAX / comm->dtype_bytes;
+    return known ? comm->in_elems * comm->dtype_bytes : -1;
+}
+
+static bool are_same(const struct work *a, size_t i, const struct work *b, size_t k)
+{
+    int64_t from = start_of(a, i) > start_of(b, k) ? start_of(a, i) : start_of(b, k);
+    int64_t to = end_of(a, i) < end_of(b, k) ? end_of(a, i) : end_of(b, k);
+    int64_t own = end_of(a, i) - start_of(a, i);
+    int64_t other = end_of(b, k) - start_of(b, k);
+    return comm_of(a, i)->kind == comm_of(b, k)->kind &&
+           (double)(to - from) >= SHARED * (double)(own < other ? own : other);
+}
+
+/* What is begun at once by both is the same whatever comes before it: each kernel is found once. */
+static struct agreement compare(const struct work *own, const struct work *other, bool *taken)
+{
+    struct agreement result = {0};
+    size_t first = 0;
+    for (size_t i = 0; i < own->n; i++) {
+        size_t found = other->n;
+        while (first < other->n && end_of(other, first) < start_of(own, i)) {
+            first++;
+        }
+        for (size_t k = first; k < other->n && start_of(other, k) <= end_of(own, i); k++) {
+            bool nearer = found == other->n || llabs(start_of(other, k) - start_of(own, i)) <
+                                                   llabs(start_of(other, found) - start_of(own, i));
+            found = !taken[k] && nearer && are_same(own, i, other, k) ? k : found;
+        }
+        if (found == other->n) {
+            result.off_ns += 1e9;
+            continue;
+        }
+        int64_t a = end_of(own, i) - start_of(own, i);
+        int64_t b = end_of(other, found) - start_of(other, found);
+        int64_t bytes[] = {bytes_of(comm_of(own, i)), bytes_of(comm_of(other, found))};
+        taken[found] = true;
+        result.found++;
+        result.off_ns += (double)llabs(start_of(other, found) - start_of(own, i));
+        result.sizes += bytes[0] >= 0 && bytes[1] >= 0 && bytes[0] != bytes[1];
+        result.durations +=
+            llabs(a - b) > LATE_NS && (double)llabs(a - b) > APART * (double)(a > b ? a : b);
+    }
+    return result;
+}
+
+static int compare_rank(const struct work *own, const struct inq_rank *rank, struct agreement *best,
+                        struct inq_err *err)
+{
+    struct work other;
+    int code = list_work(rank, &other, err);
+    bool *taken = inq_mem_zalloc(other.n + 1, sizeof *taken);
+    if (code == INQ_OK && taken == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu operations", other.n);
+    }
+    if (code == INQ_OK) {
+        struct agreement result = compare(own, &other, taken);
+        *best = result.off_ns < best->off_ns ? result : *best;
+    }
+    inq_mem_free(other.row);
+    inq_mem_free(taken);
+    return code;
+}
+
+static bool same_host(const struct inq_shard *a, const struct inq_shard *b, size_t rank)
+{
+    const char *x = inq_strtab_get(&a->names, a->ranks[0].host);
+    const char *y = inq_strtab_get(&b->names, b->ranks[rank].host);
+    return x[0] == '\0' || y[0] == '\0' || strcmp(x, y) == 0;
+}
+
+/* How the operations of `own` agree with the traces of other formats among the shards: *text (of
+ * its arena). The rank on its host whose kernels begin when they do is the one. */
+static int tell_agreement(struct inq_shard *own, const struct inq_shard *shards, size_t n,
+                          const char **text, struct inq_err *err)
+{
+    struct agreement best = {.off_ns = (double)INFINITY};
+    struct work work;
+    size_t looked = 0;
+    int code = list_work(&own->ranks[0], &work, err);
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        bool other = shards[i].file.read && &shards[i] != own && !is_either(&shards[i]);
+        for (size_t r = 0; other && r < shards[i].n_ranks && code == INQ_OK; r++) {
+            if (looked < MOST_RANKS && same_host(own, &shards[i], r)) {
+                code = compare_rank(&work, &shards[i].ranks[r], &best, err);
+                looked++;
+            }
+        }
+    }
+    if (code == INQ_OK) {
+        *text = inq_arena_asprintf(
+            &own->arena,
+            "its operations are in the traces beside it, which hold more: %zu of %zu found there, "
+            "%zu of another size, %zu of another duration",
+            best.found, work.n, best.sizes, best.durations);
+        code = *text != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    inq_mem_free(work.row);
+    return code;
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Another format's trace of the same time, or NULL. */
@@ -465,8 +656,9 @@ int inq_inspector_join(struct inq_shard *shards, size_t n, struct inq_err *err)
             continue;
         }
         if (find_other(shards, n, &shards[i]) != NULL) {
-            inq_unrecognized_set_aside(
-                &shards[i], "its operations are in the traces beside it, which hold more");
+            const char *text = "";
+            code = tell_agreement(&shards[i], shards, n, &text, err);
+            inq_unrecognized_set_aside(&shards[i], text);
             continue;
         }
         run.n = 0;
@@ -482,6 +674,7 @@ int inq_inspector_join(struct inq_shard *shards, size_t n, struct inq_err *err)
         }
         code = settle_run(&run, err);
     }
+    set_rest_aside(shards, n);
     inq_mem_free((void *)run.shards);
     inq_mem_free(done);
     return code;

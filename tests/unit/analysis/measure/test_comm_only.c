@@ -10,9 +10,10 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 4, STEPS = 5, PER_STEP = 8, MOST = 64, US = 1000, MAIN = 0, OTHER = 1 };
+enum { RANKS = 4, STEPS = 5, PER_STEP = 8, MOST = 64, MAIN = 0, OTHER = 1 };
 
-static const int64_t MS = 1000 * US;
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
 
 /* Two communicators a rank: replicas {0, 1} and {2, 3} by the first, {0, 2} and {1, 3} by the
  * other, or all ranks by both. */

@@ -703,6 +703,9 @@ static int assemble(struct inq_loader *loader, struct inq_run **run, struct inq_
     if (code == INQ_OK) {
         code = inq_reader_rocprof.join(loader->shards, n, err);
     }
+    if (code == INQ_OK) {
+        code = inq_reader_ascend.join(loader->shards, n, err);
+    }
     part(loader->shards, order, n, ends);
     inq_mem_free(order);
     size_t n_read = ends[PART_LOGS];

@@ -3,6 +3,7 @@
 #include "trace/classify.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -289,6 +290,22 @@ enum inq_coll_kind inq_coll_of_call(enum inq_coll_kind call, const char *kernel,
     }
     enum inq_coll_kind kind = inq_coll_from_kernel(kernel, len);
     return kind != INQ_COLL_UNKNOWN && kind != INQ_COLL_SENDRECV ? kind : call;
+}
+
+struct inq_hccl_name inq_hccl_name(const char *name)
+{
+    struct inq_hccl_name parsed = {.number = -1};
+    const char *p = strstr(name, "__");
+    if (p == NULL) {
+        return parsed;
+    }
+    parsed.group = p + 2;
+    parsed.group_n = strspn(parsed.group, "0123456789");
+    p = parsed.group + parsed.group_n;
+    if (parsed.group_n > 0 && *p == '_' && p[1] >= '0' && p[1] <= '9') {
+        parsed.number = strtoll(p + 1, NULL, 10);
+    }
+    return parsed;
 }
 
 enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)

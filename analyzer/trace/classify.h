@@ -41,6 +41,14 @@ enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len);
 enum inq_coll_kind inq_coll_of_call(enum inq_coll_kind call, const char *kernel, size_t len);
 /* Kind by recorded "Collective name" (allreduce, _allgather_base, ...). */
 enum inq_coll_kind inq_coll_from_name(const char *name, size_t len);
+/* What the name of an operation of HCCL says: "hcom_allReduce__231_17_1" is the 17th of a group
+ * whose name ends in 231 as a hash. */
+struct inq_hccl_name {
+    const char *group; /* digits, in the name */
+    size_t group_n;    /* 0: not there */
+    int64_t number;    /* -1: not there */
+};
+struct inq_hccl_name inq_hccl_name(const char *name);
 /* Data type token in a kernel name ("f32", "bf16", "float", ...) or c10 ScalarType name to bytes;
  * 0 unknown. */
 uint32_t inq_dtype_bytes(const char *dtype, size_t len);

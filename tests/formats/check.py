@@ -32,6 +32,7 @@ FORMATS = {
     "ascend": [],
     "rocprof": ["launches"],
     "rocprofv3": [],
+    "ascend-kernels": ["launches"],
     "musa": [],
     "mtia": [],
     "xpu": [],

@@ -127,6 +127,35 @@ def ascend(ranks, out):
         write(out, folder + "/profiler_info_%d.json" % rank.rank, {"rank_id": rank.rank})
 
 
+def ascend_kernels(ranks, out):
+    """kernel_details.csv alone: no launches, and no groups but in the names of HCCL's operations."""
+    head = "Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),"
+    head += "Duration(us),Wait Time(us),Block Dim,Mix Block Dim,HF32 Eligible,Input Shapes,Input Data Types\n"
+    for rank in ranks:
+        folder = "%s_%d_20260115080000%03d_ascend_pt" % (rank.host, 4999 - rank.rank, rank.rank)
+        write(out, folder + "/profiler_info_%d.json" % rank.rank, {"rank_id": rank.rank})
+        os.makedirs(os.path.join(out, folder, "ASCEND_PROFILER_OUTPUT"), exist_ok=True)
+        marks = [e for e in rank.of("user_annotation") if e["name"].startswith("ProfilerStep#")]
+        launches = {e["args"]["correlation"]: e["start"] for e in rank.of("cuda_runtime", "cuda_driver")}
+        ordinal = 0
+        with open(os.path.join(out, folder, "ASCEND_PROFILER_OUTPUT", "kernel_details.csv"), "w") as file:
+            file.write(head)
+            for e in sorted(rank.of("kernel", "gpu_memcpy", "gpu_memset"), key=lambda e: e["start"]):
+                at = launches.get(e["args"]["correlation"], e["start"])
+                step = [m["name"].split("#")[1] for m in marks if m["start"] <= at < m["end"]]
+                if is_comm(e):
+                    name, core = "%s_%s_%d_1" % (hcom_of(e["args"]), "072", ordinal), "HCCL"
+                    ordinal += 1
+                elif e["cat"] == "kernel":
+                    name, core = ascend_op(e["name"])
+                else:
+                    name, core = "MEMCPY_ASYNC", "SDMA_SQE"
+                file.write("%s,0,4294967295,%d,%s,%s,%s,dynamic,%s,%s\t,%.3f,0.0,24,0,NO," % (
+                    step[0] if step else "", e["args"]["correlation"], e["args"]["stream"], name,
+                    name.split("_")[-1], core, us(rank.base + e["start"]), (e["end"] - e["start"]) / 1000))
+                file.write('"""%s;64,64""",BFLOAT16;BFLOAT16\n' % ",".join(map(str, e["args"].get("grid", [1]))))
+
+
 # ---- ROCm -----------------------------------------------------------------------------------
 
 
@@ -333,6 +362,7 @@ FORMATS = {
     "ascend": ascend,
     "rocprof": rocprof,
     "rocprofv3": rocprofv3,
+    "ascend-kernels": ascend_kernels,
     "musa": lambda ranks, out: backend(ranks, out, "musa"),
     "mtia": lambda ranks, out: backend(ranks, out, "mtia"),
     "xpu": lambda ranks, out: backend(ranks, out, "xpu"),

@@ -398,8 +398,10 @@ static int add_rows(struct placing *p, const struct graph *graph, struct inq_err
     inq_mem_free(rows.ends);
     code =
         code == INQ_OK ? inq_chakra_stretch_steps(&shard->ranks[0], rows.host_end_ns, err) : code;
+    struct inq_rank *rank = &shard->ranks[0];
+    inq_mem_free(rank->events.step); /* it was sealed before, without a row */
+    rank->events.step = NULL;
     code = code == INQ_OK ? inq_shard_finalize(shard, err) : code;
-    const struct inq_rank *rank = &shard->ranks[0];
     shard->file.events_kept = rank->events.n + rank->calls.n + rank->n_notes;
     return code == INQ_OK ? say(p, shard, &rows, err) : code;
 }

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -98,34 +97,11 @@ int inq_kineto_note_device(struct inq_kineto *k, const struct inq_scan_event *ev
     return event->ph == 'M' ? note_process(k, event) : note_slice(k, event, offset);
 }
 
-/* "hcom_allReduce__231_17_1" is the 17th of a group whose name ends in 231 as a hash. */
-struct hccl_name {
-    const char *group; /* digits */
-    size_t group_n;
-    int64_t number; /* -1: not there */
-};
-
-static struct hccl_name parse_hccl(const char *name)
-{
-    struct hccl_name parsed = {.number = -1};
-    const char *p = strstr(name, "__");
-    if (p == NULL) {
-        return parsed;
-    }
-    parsed.group = p + 2;
-    parsed.group_n = strspn(parsed.group, "0123456789");
-    p = parsed.group + parsed.group_n;
-    if (parsed.group_n > 0 && *p == '_' && p[1] >= '0' && p[1] <= '9') {
-        parsed.number = strtoll(p + 1, NULL, 10);
-    }
-    return parsed;
-}
-
 /* The note of the group in the name of a thread ("Group 10.0.0.1%eth0_60000_0_17 Communication"),
  * else by the hash in the operation's name: a bare number in the thread's counts the groups of one
  * process. */
 static int group_of(struct inq_kineto *k, const struct inq_thread *thread,
-                    const struct hccl_name *parsed, uint32_t *index)
+                    const struct inq_hccl_name *parsed, uint32_t *index)
 {
     const char *name = inq_strtab_get(&k->shard->names, thread->name);
     const char *from = strchr(name, ' ');
@@ -159,7 +135,7 @@ static int add_hccl(struct inq_kineto *k, const struct inq_hccl_note *note,
     struct inq_events *e = &k->rank->events;
     inq_str name = e->name[note->row];
     const char *text = inq_strtab_get(names, name);
-    struct hccl_name parsed = parse_hccl(text);
+    struct inq_hccl_name parsed = inq_hccl_name(text);
     struct inq_comm comm;
     inq_comm_init(&comm);
     comm.kind = inq_coll_from_kernel(text, inq_strtab_len(names, name));

@@ -38,28 +38,40 @@ static const struct {
     const char *key; /* NULL: has none */
     enum section parent;
     char open;
-    int (*begin)(struct inq_rocprof *,
-                 struct inq_err *); /* and of those whose elements are read: */
+    /* NULL: nothing to be done at its ends; its elements are no records */
+    int (*begin)(struct inq_rocprof *, struct inq_err *);
     int (*take)(struct inq_rocprof *, const struct inq_rocprof_record *, struct inq_err *);
     int (*finish)(struct inq_rocprof *, struct inq_err *);
 } sections[N_SECTIONS] = {
-    [OUTSIDE] = {NULL, OUTSIDE, 0},
-    [ROOT] = {NULL, OUTSIDE, '{'},
-    [TOOL] = {"rocprofiler-sdk-tool", ROOT, '['},
-    [PROCESS] = {NULL, TOOL, '{', .begin = inq_rocprof_begin, .finish = inq_rocprof_finish},
-    [METADATA] = {"metadata", PROCESS, '{', .take = inq_rocprof_metadata},
-    [AGENTS] = {"agents", PROCESS, '[', .take = inq_rocprof_agent},
-    [SYMBOLS] = {"kernel_symbols", PROCESS, '[', .take = inq_rocprof_symbol},
-    [STRINGS] = {"strings", PROCESS, '{'},
-    [NAMES] = {"buffer_records", STRINGS, '[', .take = inq_rocprof_operations},
-    [MARKERS] = {"marker_api", STRINGS, '[', .take = inq_rocprof_marker},
-    [RECORDS] = {"buffer_records", PROCESS, '{'},
-    [DISPATCHES] = {"kernel_dispatch", RECORDS, '[', .take = inq_rocprof_dispatch},
-    [COPIES] = {"memory_copy", RECORDS, '[', .take = inq_rocprof_copy},
-    [CALLS] = {"hip_api", RECORDS, '[', .take = inq_rocprof_call},
-    [RCCL] = {"rccl_api", RECORDS, '[', .take = inq_rocprof_rccl},
-    [RANGES] = {"marker_api", RECORDS, '[', .take = inq_rocprof_range},
-    [OTHER] = {NULL, OUTSIDE, 0},
+    [OUTSIDE] = {.parent = OUTSIDE},
+    [ROOT] = {.parent = OUTSIDE, .open = '{'},
+    [TOOL] = {.key = "rocprofiler-sdk-tool", .parent = ROOT, .open = '['},
+    [PROCESS] = {.parent = TOOL,
+                 .open = '{',
+                 .begin = inq_rocprof_begin,
+                 .finish = inq_rocprof_finish},
+    [METADATA] = {.key = "metadata", .parent = PROCESS, .open = '{', .take = inq_rocprof_metadata},
+    [AGENTS] = {.key = "agents", .parent = PROCESS, .open = '[', .take = inq_rocprof_agent},
+    [SYMBOLS] = {.key = "kernel_symbols",
+                 .parent = PROCESS,
+                 .open = '[',
+                 .take = inq_rocprof_symbol},
+    [STRINGS] = {.key = "strings", .parent = PROCESS, .open = '{'},
+    [NAMES] = {.key = "buffer_records",
+               .parent = STRINGS,
+               .open = '[',
+               .take = inq_rocprof_operations},
+    [MARKERS] = {.key = "marker_api", .parent = STRINGS, .open = '[', .take = inq_rocprof_marker},
+    [RECORDS] = {.key = "buffer_records", .parent = PROCESS, .open = '{'},
+    [DISPATCHES] = {.key = "kernel_dispatch",
+                    .parent = RECORDS,
+                    .open = '[',
+                    .take = inq_rocprof_dispatch},
+    [COPIES] = {.key = "memory_copy", .parent = RECORDS, .open = '[', .take = inq_rocprof_copy},
+    [CALLS] = {.key = "hip_api", .parent = RECORDS, .open = '[', .take = inq_rocprof_call},
+    [RCCL] = {.key = "rccl_api", .parent = RECORDS, .open = '[', .take = inq_rocprof_rccl},
+    [RANGES] = {.key = "marker_api", .parent = RECORDS, .open = '[', .take = inq_rocprof_range},
+    [OTHER] = {.parent = OUTSIDE},
 };
 
 /* Whether the elements of the section are records that are read. */
@@ -376,7 +388,7 @@ static int step(struct reading *r, struct inq_err *err)
     struct inq_scan scan = {r->window.p, r->window.end, NULL};
     struct inq_text key = {NULL, 0};
     struct inq_rocprof_record record;
-    int first = *r->window.p;
+    int first = (unsigned char)*r->window.p;
     bool list = in_list(r);
     if (r->section != OUTSIDE && first == (list ? ']' : '}')) {
         r->window.p++;

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of kernels that Ascend's profiler writes of one process: kernel_details.csv of
+ * torch_npu and MindSpore, op_summary_*.csv of msprof. A row has the step, the stream, what ran it,
+ * and when; what launched it is only in trace_view.json. */
+#include "ingest/ingest.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "ingest/scan/scan.h"
+#include "trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+enum column { STEP, DEVICE, STREAM, NAME, TYPE, CORE, START, DURATION, SHAPES, DTYPES, N_COLUMNS };
+
+/* By either program's words. */
+static const char *const titles[N_COLUMNS][2] = {
+    [STEP] = {"Step Id", "Step ID"},
+    [DEVICE] = {"Device_id", "Device_ID"},
+    [STREAM] = {"Stream ID", "Stream Id"},
+    [NAME] = {"Name", "Op Name"},
+    [TYPE] = {"Type", "OP Type"},
+    [CORE] = {"Accelerator Core", "Task Type"},
+    [START] = {"Start Time(us)", "Task Start Time(us)"},
+    [DURATION] = {"Duration(us)", "Task Duration(us)"},
+    [SHAPES] = {"Input Shapes", "Input Shapes"},
+    [DTYPES] = {"Input Data Types", "Input Data Types"},
+};
+
+/* More columns are none: metrics of cores are some dozens. */
+enum { MAX_FIELDS = 256 };
+/* Longer lines are none: those of fused kernels have some thousand bytes of shapes. */
+#define MAX_LINE ((size_t)1 << 20)
+
+/* The next field of the line, without quotes and the blanks around it (times end in a tab); false
+ * behind the last. */
+static bool next_field(const char **at, const char *end, struct inq_text *field)
+{
+    const char *p = *at;
+    if (p > end) {
+        return false;
+    }
+    while (p < end && (*p == ' ' || *p == '\t')) {
+        p++;
+    }
+    bool quoted = p < end && *p == '"';
+    p += quoted;
+    const char *from = p;
+    while (p < end && (quoted ? *p != '"' || p[1] == '"' : *p != ',')) {
+        p += quoted && *p == '"' ? 2 : 1; /* two of them are one */
+    }
+    p = p < end ? p : end;
+    const char *to = p;
+    while (p < end && *p != ',') {
+        p++;
+    }
+    while (to > from && strchr(" \t\r", to[-1]) != NULL) {
+        to--;
+    }
+    *at = p + 1;
+    *field = (struct inq_text){from, (uint32_t)(to - from)};
+    return true;
+}
+
+/* The place of each column in the line of titles; -1: not there. Whether it has those of kernels.
+ */
+static bool find_columns(const char *line, const char *end, int places[N_COLUMNS])
+{
+    struct inq_text field;
+    for (int c = 0; c < N_COLUMNS; c++) {
+        places[c] = -1;
+    }
+    for (int i = 0; i < MAX_FIELDS && next_field(&line, end, &field); i++) {
+        for (int c = 0; c < N_COLUMNS; c++) {
+            bool is = inq_text_is(field, titles[c][0]) || inq_text_is(field, titles[c][1]);
+            places[c] = is && places[c] < 0 ? i : places[c];
+        }
+    }
+    return places[NAME] >= 0 && places[CORE] >= 0 && places[START] >= 0 && places[DURATION] >= 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The wall clock in 2001: what is below counts from the start of something. And the year 2100. */
+#define MIN_EPOCH_NS ((int64_t)1000000000 * 1000000000)
+#define MAX_TIME_NS  ((int64_t)4102444800 * 1000000000)
+/* A kernel of more than a day is none. */
+#define MAX_DUR_NS ((int64_t)86400 * 1000000000)
+/* Where the table has no streams (level 0): computing and communication go on beside each other. */
+enum { LANE_COMPUTE = 0, LANE_COPY = 1, LANE_COMM = 2 };
+
+/* When the first row of a step begins. */
+struct step {
+    int64_t number, start_ns;
+};
+
+struct reading {
+    struct inq_shard *shard;
+    struct inq_rank *rank;
+    int places[N_COLUMNS];
+    bool has_titles;
+    struct inq_text fields[N_COLUMNS];
+    struct step *steps;
+    size_t n_steps, cap_steps;
+    int64_t end_ns;
+    char text[INQ_SCAN_MAX_STRING];
+};
+
+static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
+{
+    struct inq_scan_decoded decoded = inq_scan_decode(text, r->text, sizeof r->text);
+    return text.n > 0 && !inq_text_is(text, "N/A")
+               ? inq_strtab_add(&r->shard->names, r->text, decoded.n, name, err)
+               : INQ_OK;
+}
+
+static int64_t number_of(const struct reading *r, enum column column)
+{
+    int64_t value;
+    struct inq_text text = r->fields[column];
+    return text.n > 0 && inq_scan_int(text.p, text.n, &value) && value >= 0 ? value : -1;
+}
+
+static int note_step(struct reading *r, int64_t start_ns, struct inq_err *err)
+{
+    int64_t number = number_of(r, STEP);
+    if (number < 0) {
+        return INQ_OK;
+    }
+    for (size_t i = r->n_steps; i > 0; i--) { /* nearly always the last */
+        struct step *step = &r->steps[i - 1];
+        if (step->number == number) {
+            step->start_ns = start_ns < step->start_ns ? start_ns : step->start_ns;
+            return INQ_OK;
+        }
+    }
+    enum { MAX_STEPS = 1 << 16 };
+    int code =
+        inq_mem_grow(&r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps, MAX_STEPS, err);
+    if (code == INQ_OK) {
+        r->steps[r->n_steps++] = (struct step){number, start_ns};
+    }
+    return code;
+}
+
+/* "hcom_allReduce__231_17_1" is the 17th of the group whose name ends in 231 as a hash. */
+static int add_comm(struct reading *r, inq_str name, uint32_t *index, struct inq_err *err)
+{
+    const char *text = inq_strtab_get(&r->shard->names, name);
+    struct inq_hccl_name parsed = inq_hccl_name(text);
+    struct inq_comm comm;
+    inq_comm_init(&comm);
+    comm.kind = inq_coll_from_kernel(text, strlen(text));
+    comm.op_name = name;
+    comm.seq = parsed.number;
+    inq_str group = 0;
+    int code = INQ_OK;
+    if (parsed.group_n > 0) {
+        code = inq_strtab_add(&r->shard->names, parsed.group, parsed.group_n, &group, err);
+        code = code == INQ_OK
+                   ? inq_shard_add_group(r->shard, group, 0, -1, NULL, 0, &comm.group, err)
+                   : code;
+    }
+    return code == INQ_OK ? inq_rank_add_comm(r->rank, &comm, index, err) : code;
+}
+
+static int add_launch(struct reading *r, uint32_t *index, struct inq_err *err)
+{
+    struct inq_launch launch = {0};
+    int code = add_name(r, r->fields[TYPE], &launch.op, err);
+    code = code == INQ_OK ? add_name(r, r->fields[SHAPES], &launch.dims, err) : code;
+    code = code == INQ_OK ? add_name(r, r->fields[DTYPES], &launch.types, err) : code;
+    return code == INQ_OK ? inq_launches_add(&r->shard->launches, &launch, index, err) : code;
+}
+
+/* What ran it is no core where it is a collective. */
+static bool is_collective(const struct reading *r)
+{
+    struct inq_text core = r->fields[CORE];
+    struct inq_text name = r->fields[NAME];
+    return inq_text_is(core, "HCCL") || inq_text_is(core, "COMMUNICATION") ||
+           (name.n > 5 && strncasecmp(name.p, "hcom_", 5) == 0 && !inq_text_is(core, "AI_CORE") &&
+            !inq_text_is(core, "AI_VECTOR_CORE"));
+}
+
+static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct inq_err *err)
+{
+    struct inq_event_row row = {.start_ns = start_ns,
+                                .dur_ns = dur_ns,
+                                .call = INQ_NONE,
+                                .comm = INQ_NONE,
+                                .label = INQ_NONE,
+                                .kind = INQ_EVENT_KERNEL};
+    int code = add_name(r, r->fields[NAME], &row.name, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    const char *name = inq_strtab_get(&r->shard->names, row.name);
+    bool comm = is_collective(r);
+    row.cls = comm ? INQ_CLASS_COMM : inq_classify_kernel(name, strlen(name));
+    if (row.cls == INQ_CLASS_COMM && !comm) {
+        return INQ_OK; /* a core that runs all of a collective, which has its own row */
+    }
+    row.kind = row.cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : INQ_EVENT_KERNEL;
+    int64_t stream = number_of(r, STREAM);
+    int64_t device = number_of(r, DEVICE);
+    int64_t lane = comm ? LANE_COMM : row.cls == INQ_CLASS_COPY ? LANE_COPY : LANE_COMPUTE;
+    code = inq_rank_lane(r->rank, INQ_LANE_STREAM, device <= INT32_MAX ? (int32_t)device : -1,
+                         stream >= 0 && !comm ? stream : lane, &row.lane, err);
+    code = code == INQ_OK && comm ? add_comm(r, row.name, &row.comm, err) : code;
+    code = code == INQ_OK && !comm ? add_launch(r, &row.launch, err) : code;
+    code = code == INQ_OK ? note_step(r, start_ns, err) : code;
+    r->end_ns = start_ns + dur_ns > r->end_ns ? start_ns + dur_ns : r->end_ns;
+    r->rank->has_clock_epoch = r->rank->has_clock_epoch || start_ns >= MIN_EPOCH_NS;
+    return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
+}
+
+static int take_line(struct reading *r, const char *line, size_t n, int64_t offset,
+                     struct inq_err *err)
+{
+    struct inq_text field;
+    int64_t start_ns = 0;
+    int64_t dur_ns = 0;
+    bool fraction = false;
+    const char *end = line + n;
+    if (n == 0 || (n == 1 && *line == '\r')) {
+        return INQ_OK;
+    }
+    if (!r->has_titles) {
+        r->has_titles = find_columns(line, end, r->places);
+        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_GARBAGE, r->has_titles ? 0 : n, offset);
+        return INQ_OK;
+    }
+    memset(r->fields, 0, sizeof r->fields);
+    for (int i = 0; i < MAX_FIELDS && next_field(&line, end, &field); i++) {
+        for (int c = 0; c < N_COLUMNS; c++) {
+            r->fields[c] = r->places[c] == i ? field : r->fields[c];
+        }
+    }
+    r->shard->file.events++;
+    struct inq_text start = r->fields[START];
+    struct inq_text dur = r->fields[DURATION];
+    bool good = r->fields[NAME].n > 0 && start.n > 0 && dur.n > 0 &&
+                inq_scan_time(start.p, start.n, &start_ns, &fraction) &&
+                inq_scan_time(dur.p, dur.n, &dur_ns, &fraction) && start_ns >= 0 &&
+                start_ns <= MAX_TIME_NS && dur_ns >= 0 && dur_ns <= MAX_DUR_NS;
+    inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_BAD_EVENT, !good, offset);
+    return good ? add_row(r, start_ns, dur_ns, err) : INQ_OK;
+}
+
+static int read_lines(struct reading *r, struct inq_window *w, struct inq_err *err)
+{
+    int code = INQ_OK;
+    while (code == INQ_OK && (w->p < w->end || !w->ended)) {
+        size_t have = (size_t)(w->end - w->p);
+        have = have < MAX_LINE ? have : MAX_LINE;
+        const char *stop = memchr(w->p, '\n', have);
+        if (stop == NULL && !w->ended && have < MAX_LINE) {
+            code = inq_window_more(w, have + 1, err);
+            continue;
+        }
+        size_t n = stop != NULL ? (size_t)(stop - w->p) : have;
+        int64_t offset = inq_window_offset(w, w->p);
+        if (n < MAX_LINE) {
+            code = take_line(r, w->p, n, offset, err);
+        } else {
+            inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, offset);
+        }
+        w->p += n + (stop != NULL);
+    }
+    return code;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b, void *ctx)
+{
+    const struct step *x = a;
+    const struct step *y = b;
+    (void)ctx;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* A step lasts until the next one begins: what idles between two is the first one's. */
+static int add_steps(struct reading *r, struct inq_err *err)
+{
+    int code = inq_sort(r->steps, r->n_steps, sizeof *r->steps, by_start, NULL, err);
+    for (size_t i = 0; i < r->n_steps && code == INQ_OK; i++) {
+        int64_t end_ns = i + 1 < r->n_steps ? r->steps[i + 1].start_ns : r->end_ns;
+        struct inq_note note = {.start_ns = r->steps[i].start_ns,
+                                .dur_ns = end_ns - r->steps[i].start_ns,
+                                .number = r->steps[i].number,
+                                .kind = INQ_NOTE_STEP};
+        code = inq_strtab_add(&r->shard->names, "Step Id", 7, &note.name, err);
+        code =
+            code == INQ_OK ? inq_rank_lane(r->rank, INQ_LANE_THREAD, -1, 0, &note.lane, err) : code;
+        code = code == INQ_OK ? inq_rank_add_note(r->rank, &note, err) : code;
+    }
+    return code;
+}
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+static int read_details(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
+{
+    uint32_t index = 0;
+    struct inq_window window = {0};
+    struct reading *r = inq_mem_zalloc(1, sizeof *r);
+    if (r == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    shard->file.format = inq_reader_ascend.name;
+    int code = inq_shard_add_rank(shard, &index, err);
+    code = code == INQ_OK ? inq_window_init(&window, source, err) : code;
+    if (code == INQ_OK) {
+        r->shard = shard;
+        r->rank = &shard->ranks[index];
+        code = read_lines(r, &window, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_strtab_add(&shard->names, "Ascend NPU", 10, &r->rank->device_name, err);
+    }
+    code = code == INQ_OK ? add_steps(r, err) : code;
+    if (code == INQ_OK) {
+        shard->file.reason = r->rank->events.n > 0 ? "no launches: they are in trace_view.json"
+                                                   : "no device work is recognized";
+    }
+    inq_window_release(&window);
+    inq_mem_free(r->steps);
+    inq_mem_free(r);
+    return code;
+}
+
+static int sniff_details(const char *head, size_t n, const char *path)
+{
+    int places[N_COLUMNS];
+    (void)path;
+    if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) {
+        head += 3;
+        n -= 3;
+    }
+    const char *stop = n > 0 ? memchr(head, '\n', n) : NULL;
+    return stop != NULL && find_columns(head, stop, places) ? 97 : 0;
+}
+
+static size_t folder_of(const struct inq_shard *shard)
+{
+    const char *slash = strrchr(shard->file.path, '/');
+    return slash != NULL ? (size_t)(slash - shard->file.path) + 1 : 0;
+}
+
+/* The same kernels are in the trace of the same folder, with their launches. In the order of paths
+ * that stands close by. */
+static int join_details(struct inq_shard *shards, size_t n, struct inq_err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        struct inq_shard *own = &shards[i];
+        size_t folder = folder_of(own);
+        bool details = own->file.read && own->file.format != NULL &&
+                       strcmp(own->file.format, "ascend-kernels") == 0;
+        for (size_t k = i + 1; details && k < n && folder_of(&shards[k]) == folder &&
+                               memcmp(shards[k].file.path, own->file.path, folder) == 0;
+             k++) {
+            if (shards[k].file.read &&
+                strncmp(shards[k].file.path + folder, "trace_view.json", 15) == 0) {
+                inq_unrecognized_set_aside(own, "its kernels are in trace_view.json beside it");
+                details = false;
+            }
+        }
+    }
+    return INQ_OK;
+}
+
+const struct inq_reader inq_reader_ascend = {
+    .name = "ascend-kernels",
+    .summary = "Ascend's kernel_details.csv, op_summary: kernels and HCCL operations by step",
+    .sniff = sniff_details,
+    .read = read_details,
+    .join = join_details,
+};

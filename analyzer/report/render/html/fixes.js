@@ -13,7 +13,6 @@ const FIX_VERDICTS = {
     none: { mark: "\u2013", text: "Not predicted", how: "not predicted here" },
 };
 const FIX_ROWS_HEIGHT = 340;
-const LABEL_HALF = 14; /* of a tick's label, px: nearer to the edge it would be cut */
 
 const hasPrediction = (fix) => isNumber(fix.predicted_t_ns);
 
@@ -140,7 +139,7 @@ function stepCanvas(width, step, end, other, length) {
     const [size, unit] = unitOf(length);
     const x = d3.scaleLinear().domain([0, length / size]).range([0, frame.width]);
     const ticks = axisNode(d3.axisBottom(x).ticks(5).tickSizeOuter(0), left, 1);
-    d3.select(ticks).selectAll(".tick text").filter((value) => frame.width - x(value) < LABEL_HALF).attr("text-anchor", "end");
+    keepLabelsIn(ticks, x, frame.width);
     const axis = chart(width, 22, ticks, text(left - 14, 12, unit, { class: "muted", "text-anchor": "end" }));
     return el("div", null, canvas, axis);
 }

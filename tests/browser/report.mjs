@@ -295,6 +295,15 @@ async function touches(file) {
 /* ---- reports ----------------------------------------------------------------------------------- */
 
 /* Opens a report in light and dark, at desktop and phone width, and keeps pictures. */
+/* A drawing cuts off what sticks out of it. */
+async function drawnWordsFit(page, where) {
+    const cut = await page.evaluate(() => [...document.querySelectorAll("svg text")].filter((text) => {
+        const [own, whole] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
+        return own.width > 0 && (own.left < whole.left - 1 || own.right > whole.right + 1);
+    }).map((text) => text.textContent));
+    assert.deepEqual(cut, [], where);
+}
+
 async function lookAt(name, file, checks) {
     for (const colorScheme of ["light", "dark"]) {
         const browser = await openBrowser({ colorScheme });
@@ -309,6 +318,7 @@ async function lookAt(name, file, checks) {
                 }
                 await fitsTheScreen(page);
                 await wordsAreReadable(page, name + ", " + size);
+                await drawnWordsFit(page, name + ", " + size);
                 await openAll(page);
                 await accessible(page, name + ", " + size + ", " + colorScheme);
                 assert.deepEqual(problems, []);

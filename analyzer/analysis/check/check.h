@@ -26,9 +26,6 @@ int inq_measure_of_steps(const int64_t *values, size_t n, struct inq_measure *me
  * differs within a phase is noise: how many long steps a recording happens to hold is not. */
 struct inq_measure inq_measure_of_mean(const int64_t *steps_ns, const size_t *at, size_t n,
                                        size_t *period);
-/* The quantile 0.975 of Student's t, from 3 degrees of freedom on within 1 % (Cornish and Fisher's
- * expansion, Abramowitz and Stegun 26.7.5). */
-double inq_t_quantile_975(size_t degrees);
 
 /* Where the interval of a median ends: at the k-th value from either end, and by `lambda` of the
  * way to the next. k == 0: there is none. */

@@ -38,7 +38,9 @@ static double within_phases(const int64_t *steps_ns, const size_t *at, size_t n,
     return seen == period ? squares : (double)INFINITY;
 }
 
-double inq_t_quantile_975(size_t degrees)
+/* The quantile 0.975 of Student's t, from 3 degrees of freedom on within 1 % (Cornish and Fisher's
+ * expansion, Abramowitz and Stegun 26.7.5). */
+static double t_quantile(size_t degrees)
 {
     const double z = 1.959964;
     double n = (double)degrees;
@@ -74,7 +76,7 @@ struct inq_measure inq_measure_of_mean(const int64_t *steps_ns, const size_t *at
     }
     m.value = round(mean);
     if (n >= LEAST_STEPS) {
-        double reach = inq_t_quantile_975(n - *period) * sqrt(variance / (double)n);
+        double reach = t_quantile(n - *period) * sqrt(variance / (double)n);
         m.low = fmax(round(mean - reach), 0.0);
         m.high = round(mean + reach);
     }

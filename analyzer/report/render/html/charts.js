@@ -32,6 +32,14 @@ function axisNode(axis, x, y) {
     return g;
 }
 
+/* Labels of an axis along the bottom or top that would be cut off at the right end at their tick. */
+const LABEL_CHARACTER = 9; /* px, at most; what is not in the page yet cannot be measured */
+function keepLabelsIn(axis, scale, width) {
+    d3.select(axis).selectAll(".tick text").attr("text-anchor", function (value) {
+        return width - scale(value) < (this.textContent.length * LABEL_CHARACTER) / 2 ? "end" : null;
+    });
+}
+
 const text = (x, y, content, options) => svg("text", Object.assign({ x, y, dy: "0.35em" }, options), content);
 
 /* Horizontal bars. rows: {label, value, from?, text, className, title} */

@@ -138,7 +138,9 @@ function stepCanvas(width, step, end, other, length) {
     }
     const [size, unit] = unitOf(length);
     const x = d3.scaleLinear().domain([0, length / size]).range([0, frame.width]);
-    const axis = chart(width, 22, axisNode(d3.axisBottom(x).ticks(5).tickSizeOuter(0), left, 1), text(left - 14, 12, unit, { class: "muted", "text-anchor": "end" }));
+    const ticks = axisNode(d3.axisBottom(x).ticks(5).tickSizeOuter(0), left, 1);
+    keepLabelsIn(ticks, x, frame.width);
+    const axis = chart(width, 22, ticks, text(left - 14, 12, unit, { class: "muted", "text-anchor": "end" }));
     return el("div", null, canvas, axis);
 }
 

@@ -93,6 +93,7 @@ function makeTimeline(run, raw) {
         const ticks = d3.axisTop(shown).ticks(frame.narrow ? 4 : 8).tickSizeOuter(0);
         d3.select(axis).selectAll("g").data([0]).join("g")
             .attr("transform", "translate(" + frame.left + "," + (AXIS_HEIGHT - 2) + ")").call(ticks);
+        keepLabelsIn(axis, shown, frame.width);
         d3.select(axis).selectAll("text.unit").data([name]).join("text")
             .attr("class", "unit").attr("x", 7).attr("y", AXIS_HEIGHT - 10).text((d) => d);
     }

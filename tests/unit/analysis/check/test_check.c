@@ -335,6 +335,29 @@ static void compare__knows_noise(void **state)
     assert_int_equal(outcome(106.1, (double)NAN, (double)NAN, NULL), INQ_CHECK_REGRESSED);
 }
 
+/* What passes over its limit says why, with the interval that explains it: the run's, else the
+ * baseline's. */
+static void compare__noise_is_told_with_its_interval(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high;
+        const char *says;
+    } cases[] = {{33.5e6, 34.9e6, "is over the limit, within its noise (33.5 ms to 34.9 ms)"},
+                 {(double)NAN, (double)NAN,
+                  "is over the limit, within the baseline's noise (32.2 ms to 33.9 ms)"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_snapshot base = run_snapshot(33e6, 32.2e6, 33.9e6);
+        struct inq_snapshot now = run_snapshot(34.2e6, cases[i].low, cases[i].high);
+        struct inq_check check = compare(&now, &base, NULL); /* the limit is at 33.99 ms */
+        assert_true(check.pass && check.rows[0].pass && check.rows[0].noisy);
+        assert_non_null(strstr(check.rows[0].message, cases[i].says));
+        inq_check_release(&check);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
 /* What is held against its peers, with noise of 0.3 and 0.4 %: a stage at hypot(1.65 %, 0.5 %), the
  * line is at 1.01724; one of a rank, hypot(1.9 %, 0.5 %), at 1.01965; a rank, hypot(1.75 %, 0.5 %),
  * at 1.01820; one of few, hypot(2.25 %, 0.5 %), at 1.02305. */
@@ -851,6 +874,7 @@ int main(void)
         cmocka_unit_test(baseline__reads_back_what_it_wrote),
         cmocka_unit_test(baseline__refuses_what_it_cannot_trust),
         cmocka_unit_test(compare__knows_noise),
+        cmocka_unit_test(compare__noise_is_told_with_its_interval),
         cmocka_unit_test(compare__shares_of_a_step_may_grow_by_less),
         cmocka_unit_test(compare__measures_that_come_and_go),
         cmocka_unit_test(compare__parts_of_a_step_grow_by_the_step),

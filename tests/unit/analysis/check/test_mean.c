@@ -21,16 +21,30 @@ static struct inq_measure mean_of(const int64_t *steps, size_t n, size_t *period
     return inq_measure_of_mean(steps, at, n, period);
 }
 
-/* As printed tables of Student's t have it. */
-static void mean__quantiles_are_those_of_tables(void **state)
+/* Half the interval is t s / sqrt(n), with t as printed tables have it. */
+static void mean__has_the_t_interval_of_tables(void **state)
 {
     (void)state;
     static const struct {
-        size_t degrees;
-        double quantile;
-    } table[] = {{3, 3.1824}, {5, 2.5706}, {10, 2.2281}, {19, 2.0930}, {30, 2.0423}, {120, 1.9799}};
+        size_t n;
+        double quantile; /* of n - 1 degrees of freedom */
+    } table[] = {{4, 3.1824}, {6, 2.5706}, {11, 2.2281}, {20, 2.0930}, {31, 2.0423}, {61, 2.0003}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        assert_true(fabs(inq_t_quantile_975(table[i].degrees) / table[i].quantile - 1.0) < 0.01);
+        int64_t steps[MOST];
+        size_t n = table[i].n;
+        size_t period;
+        double squares = 0.0;
+        for (size_t k = 0; k < n; k++) { /* the first half short, the rest long: no period */
+            steps[k] = 50000000 + (2 * k < n ? -1000000 : 1000000);
+        }
+        struct inq_measure m = mean_of(steps, n, &period);
+        for (size_t k = 0; k < n; k++) {
+            squares += ((double)steps[k] - m.value) * ((double)steps[k] - m.value);
+        }
+        double half = table[i].quantile * sqrt(squares / (double)(n - 1) / (double)n);
+        assert_int_equal(period, 1);
+        assert_true(fabs((m.high - m.value) / half - 1.0) < 0.01);
+        assert_true(fabs((m.value - m.low) / half - 1.0) < 0.01);
     }
 }
 
@@ -150,7 +164,7 @@ static void mean__covers_as_often_as_it_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mean__quantiles_are_those_of_tables),
+        cmocka_unit_test(mean__has_the_t_interval_of_tables),
         cmocka_unit_test(mean__of_steps_without_a_period),
         cmocka_unit_test(mean__is_that_of_whole_periods),
         cmocka_unit_test(mean__counts_steps_where_they_were),

@@ -745,6 +745,20 @@ static int next_node(void *ctx, struct inq_chakra_node *node, int64_t *offset, b
     return code;
 }
 
+/* What PyTorch's ExecutionTraceObserver writes: operators in the order of the host, their tensors,
+ * and nothing of a device. */
+static bool is_observed(const char *head, size_t n)
+{
+    return has(head, n, "\"schema\"") && has(head, n, "-chakra.") && has(head, n, "\"nodes\"");
+}
+
+static int refuse_observed(struct inq_shard *shard, struct inq_err *err)
+{
+    shard->file.reason = "PyTorch's own execution trace, without times and device work: give the "
+                         "Kineto trace of the run, or both linked (chakra_trace_link)";
+    return inq_err_set(err, INQ_UNSUPPORTED, "%s", shard->file.reason);
+}
+
 static int read_chakra(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
     const char *head = NULL;
@@ -753,6 +767,9 @@ static int read_chakra(struct inq_source *source, struct inq_shard *shard, struc
     shard->file.format = INQ_CHAKRA_FORMAT;
     shard->file.reason = shard->file.reason != NULL ? shard->file.reason : "";
     int code = inq_source_peek(source, &head, &n, err);
+    if (code == INQ_OK && is_observed(head, n)) {
+        return refuse_observed(shard, err);
+    }
     if (code == INQ_OK) {
         f.json = is_json(head, n);
         code = inq_window_init(&f.window, source, err);
@@ -790,7 +807,7 @@ static int sniff_messages(const char *head, size_t n)
 static int sniff_chakra(const char *head, size_t n, const char *path)
 {
     (void)path;
-    return is_json(head, n) ? 96 : sniff_messages(head, n);
+    return is_json(head, n) || is_observed(head, n) ? 96 : sniff_messages(head, n);
 }
 
 const struct inq_reader inq_reader_chakra = {

@@ -496,6 +496,24 @@ static void chakra__is_recognized_by_content(void **state)
 }
 
 /* "{" may be the length of the first message: 123 bytes. */
+/* PyTorch's observer writes the host's operators in the order of the host and nothing of a device:
+ * which file it is, and what to bring instead. */
+static void chakra__what_pytorch_observes_is_told_apart(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 763, \"start_ts\": 102689,\n"
+        "  \"nodes\": [ { \"id\": 2, \"name\": \"[pytorch|profiler|execution_trace|thread]\", "
+        "\"ctrl_deps\": 1, \"attrs\": [{\"name\": \"rf_id\", \"type\": \"uint64\", \"value\": "
+        "0}]}]}";
+    struct inq_shard shard;
+    struct inq_err err = {0};
+    assert_true(inq_reader_chakra.sniff(text, sizeof text - 1, "et.json") > 90);
+    assert_int_equal(test_read_bytes(text, sizeof text - 1, 0, &shard, &err), INQ_UNSUPPORTED);
+    assert_non_null(strstr(shard.file.reason, "PyTorch's own execution trace"));
+    inq_shard_release(&shard);
+}
+
 static void chakra__a_length_that_looks_like_json_is_none(void **state)
 {
     (void)state;
@@ -557,6 +575,7 @@ int main(void)
         cmocka_unit_test(chakra__a_cut_file_keeps_what_is_whole),
         cmocka_unit_test(chakra__json_goes_on_behind_a_broken_node),
         cmocka_unit_test(chakra__is_recognized_by_content),
+        cmocka_unit_test(chakra__what_pytorch_observes_is_told_apart),
         cmocka_unit_test(chakra__a_length_that_looks_like_json_is_none),
         cmocka_unit_test(chakra__ranks_come_from_names),
     };

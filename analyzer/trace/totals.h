@@ -10,6 +10,11 @@
 #define INQ_WARM_UP_FACTOR      1.5
 #define INQ_WARM_UP_LEAST_STEPS 4
 
+/* Totals of a rank's `n` steps (by number, events assigned), none of them kept. As the account has
+ * it, a step ends with its last work; point-to-point transfers bound it only where there is nothing
+ * else. */
+void inq_rank_sum_steps(const struct inq_rank *rank, const struct inq_step *steps, size_t n,
+                        struct inq_step_total totals[]);
 /* What is known of the step with this number; NULL: nothing. */
 const struct inq_step_total *inq_rank_total(const struct inq_rank *rank, int64_t number);
 /* Whether all rows of the step with this number that the rank recorded are there. */

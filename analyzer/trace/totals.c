@@ -74,8 +74,8 @@ void inq_rank_sum_steps(const struct inq_rank *rank, const struct inq_step *step
                         struct inq_step_total totals[])
 {
     for (size_t s = 0; s < n; s++) {
-        totals[s] = (struct inq_step_total){.number = steps[s].number,
-                                            .last_start_ns = INQ_TIME_NONE};
+        totals[s] =
+            (struct inq_step_total){.number = steps[s].number, .last_start_ns = INQ_TIME_NONE};
     }
     add_work(rank, n, false, totals);
     for (size_t s = 0; s < n; s++) { /* for the transfers: an end is known */

@@ -59,8 +59,10 @@ def compare(what, path, folder, work):
             continue
         partial += 1
         steps = {s["step"]: s for s in whole.get("steps", [])}
+        # a rank that was cut may have too few of these steps to be judged: lengths are means of others
+        alike = whole["account"]["steps"]["ranks"] == part["account"]["steps"]["ranks"]
         for step in part.get("steps", []):
-            if steps.get(step["step"]) != step:
+            if alike and steps.get(step["step"]) != step:
                 fail(f"{what}: step {step} is {steps.get(step['step'])} of the whole run")
         if left["whole"] != len(part.get("steps", [])) or left["steps"] < left["whole"]:
             fail(f"{what}: {left} with {len(part.get('steps', []))} steps")

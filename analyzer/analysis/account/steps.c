@@ -103,8 +103,8 @@ static int list_unmarked(const struct inq_rank *rank, size_t n_steps, int64_t **
 }
 
 /* Makes windows that follow each other. A step begins where the one before ended, if only a total
- * says when. Where that was not captured but the GPU was still at work when the host began the step, it begins when that work
- * was over; else with its own first work, and `open` says so. */
+ * says when. Where that was not captured but the GPU was still at work when the host began the
+ * step, it begins when that work was over; else with its own first work, and `open` says so. */
 static int chain_windows(const struct layout *l, size_t r, struct inq_err *err)
 {
     const struct inq_rank *rank = &l->trace->ranks[r];

@@ -463,8 +463,7 @@ int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
         return INQ_OK;
     }
     int64_t *numbers = inq_mem_alloc((trace->n_steps + 1) * sizeof *numbers);
-    int code =
-        numbers != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    int code = numbers != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
     code = code == INQ_OK ? renumber_init(&steps, trace->n_steps, err) : code;
     code = code == INQ_OK ? renumber_init(&own, trace->n_steps, err) : code;
     for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {

@@ -26,7 +26,7 @@ static void add_work(struct inq_shard *shard, const char *name, int64_t start_ns
 {
     struct inq_rank *rank = &shard->ranks[0];
     uint32_t row = INQ_NONE;
-    int64_t number = (int64_t)rank->calls.n;
+    int64_t number = (int64_t)rank->calls.n + 1; /* 0 is no correlation */
     if (comm) {
         struct inq_comm of;
         inq_comm_init(&of);

@@ -13,4 +13,8 @@
  */
 int inq_shard_reduce(struct inq_shard *shard, size_t n, struct inq_err *err);
 
+/* Move an event, or a call, `from` of a sealed rank to place `to` (to <= from). */
+void inq_events_move(struct inq_events *e, size_t from, size_t to);
+void inq_calls_move(struct inq_calls *c, size_t from, size_t to);
+
 #endif

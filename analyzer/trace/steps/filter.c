@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "trace/build/build.h"
-#include "trace/totals.h"
+#include "trace/trace.h"
 
 /* New index of an old one, or INQ_NONE: dropped. */
 struct renumber {

@@ -10,10 +10,35 @@
 #define INQ_WARM_UP_FACTOR      1.5
 #define INQ_WARM_UP_LEAST_STEPS 4
 
+/* Totals of a rank's `n` steps (by number, events assigned), none of them kept. As the account has
+ * it, a step ends with its last work; point-to-point transfers bound it only where there is nothing
+ * else. */
+void inq_rank_sum_steps(const struct inq_rank *rank, const struct inq_step *steps, size_t n,
+                        struct inq_step_total totals[]);
 /* What is known of the step with this number; NULL: nothing. */
-const struct inq_step_total *inq_rank_total(const struct inq_rank *rank, int64_t number);
+static inline const struct inq_step_total *inq_rank_total(const struct inq_rank *rank,
+                                                          int64_t number)
+{
+    size_t low = 0;
+    size_t high = rank->n_totals;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rank->totals[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < rank->n_totals && rank->totals[low].number == number ? &rank->totals[low] : NULL;
+}
+
 /* Whether all rows of the step with this number that the rank recorded are there. */
-bool inq_rank_step_is_whole(const struct inq_rank *rank, int64_t number);
+static inline bool inq_rank_step_is_whole(const struct inq_rank *rank, int64_t number)
+{
+    const struct inq_step_total *total = inq_rank_total(rank, number);
+    return !rank->reduced || (total != NULL && total->kept != INQ_STEP_REDUCED);
+}
+
 /* When the GPU work of the step before that with this number ended, by the totals. INQ_TIME_NONE:
  * they do not say. */
 int64_t inq_rank_step_before_ns(const struct inq_rank *rank, int64_t number);

@@ -172,7 +172,10 @@ def analyses(work):
 
 
 def odd_runs(work):
-    """A rank whose file cannot be read; a hang with stacks."""
+    """A rank whose file cannot be read; a hang with stacks; a reduced partial."""
+    run("synth", "dp=2,steps=8,lean=1,seed=3", "-q", "-o", os.path.join(work, "to_reduce"))
+    small = os.path.join(work, "reduced")
+    run("ingest", os.path.join(work, "to_reduce"), "-o", small, "--reduced", "-q")
     folder = os.path.join(work, "unread")
     run("synth", "dp=4,steps=4,lean=1,seed=3", "-q", "-o", folder)
     with open(os.path.join(folder, "rank-0.pt.trace.json.gz"), "wb") as file:
@@ -185,7 +188,7 @@ def odd_runs(work):
         with open(os.path.join(dumps, f"_dump_{rank}"), "w", encoding="utf-8") as file:
             json.dump(dump, file)
         dump["entries"] = dump["entries"][:1]
-    for path in (folder, dumps):
+    for path in (folder, dumps, small):
         for command in ("analyze", "info"):
             check(command, path, "-q", "-f", "json")
 

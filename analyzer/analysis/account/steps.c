@@ -103,8 +103,8 @@ static int list_unmarked(const struct inq_rank *rank, size_t n_steps, int64_t **
 }
 
 /* Makes windows that follow each other. A step begins where the one before ended, if only a total
- * says when. Where that was not captured but the GPU was still at work when the host began the step, it begins when that work
- * was over; else with its own first work, and `open` says so. */
+ * says when. Where that was not captured but the GPU was still at work when the host began the
+ * step, it begins when that work was over; else with its own first work, and `open` says so. */
 static int chain_windows(const struct layout *l, size_t r, struct inq_err *err)
 {
     const struct inq_rank *rank = &l->trace->ranks[r];
@@ -259,10 +259,20 @@ static void lay_interval(struct layout *l)
 
 /* ---- which are whole ------------------------------------------------------------------------- */
 
-/* A rank's usual amount of work: median over its steps. */
+/* A rank's usual amount of work: median over its steps, of a reduced trace over all that it
+ * recorded. */
 static double usual_work(const struct inq_account *account, size_t r, double *scratch)
 {
+    const struct inq_rank *rank = &account->trace->ranks[r];
     size_t n = 0;
+    for (size_t k = 0; k < rank->n_totals; k++) {
+        if (rank->totals[k].last_start_ns != INQ_TIME_NONE) {
+            scratch[n++] = (double)rank->totals[k].work;
+        }
+    }
+    if (n > 0) {
+        return inq_median(scratch, n);
+    }
     for (size_t s = 0; s < account->n_steps; s++) {
         const struct inq_account_cell *cell = inq_account_cell_at(account, r, s);
         if (cell->whole) {
@@ -290,6 +300,10 @@ static double usual_ratio(const struct inq_account *account, size_t s, const dou
 static int drop_cut_cells(struct inq_account *account, struct inq_err *err)
 {
     size_t most = account->n_ranks > account->n_steps ? account->n_ranks : account->n_steps;
+    for (size_t r = 0; r < account->n_ranks; r++) {
+        size_t n = account->trace->ranks[r].n_totals;
+        most = n > most ? n : most;
+    }
     double *usual = inq_mem_alloc((account->n_ranks + 1) * sizeof(*usual));
     double *scratch = inq_mem_alloc((most + 1) * sizeof(*scratch));
     int code = usual != NULL && scratch != NULL

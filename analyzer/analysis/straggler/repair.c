@@ -182,7 +182,7 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
 /* When a rank began a judged step before which nothing was recorded: at its mark, or when its GPU
- * had no more work of the step before, if a total says so (what makes a host late may stand before
+ * had ended the step before, if a total says so (what makes a host late may stand before
  * its mark). */
 static int64_t begin_of_step(const struct inq_counterfactual *run, uint32_t rank, size_t s)
 {

@@ -203,7 +203,7 @@ const char *inq_sentence_reduced(const struct inq_context *context)
 {
     const struct inq_reduced *reduced = context->trace->reduced;
     const char *lengths = "";
-    const char *standing = "";
+    const char *longer = "";
     if (reduced == NULL) {
         return "";
     }
@@ -213,7 +213,7 @@ const char *inq_sentence_reduced(const struct inq_context *context)
                                    inq_context_ns(context, reduced->mean_ns));
     }
     if (reduced->n_stand_out > 0) {
-        standing = inq_arena_printf(
+        longer = inq_arena_printf(
             context->arena, "; %zu of them %s kept for being long and weigh%s more than in the run",
             reduced->n_stand_out, reduced->n_stand_out == 1 ? "was" : "were",
             reduced->n_stand_out == 1 ? "s" : "");
@@ -222,7 +222,7 @@ const char *inq_sentence_reduced(const struct inq_context *context)
                             "reduced partials of %s: %zu of %zu steps have all rows%s, and shares "
                             "and costs are of those%s; faults in other steps only are not seen",
                             inq_context_plural(context, reduced->n_ranks, "rank", "ranks"),
-                            reduced->n_whole, reduced->n_steps, lengths, standing);
+                            reduced->n_whole, reduced->n_steps, lengths, longer);
 }
 
 const char *inq_sentence_limits(const struct inq_context *context)

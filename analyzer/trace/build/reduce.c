@@ -4,8 +4,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "trace/build/assemble.h"
-#include "trace/classify.h"
-#include "trace/totals.h"
+#include "trace/trace.h"
 
 /* A step this many times as long as the median stands out. Lengths of healthy steps spread by a few
  * percent; what adds less than a fifth to a few steps is no cost worth telling of all. */
@@ -20,48 +19,6 @@ struct reducing {
     int64_t *from_ns, *to_ns;      /* [n] what is kept of the host's time; empty: nothing */
     uint32_t *moved;               /* [calls or launches] new index, or INQ_NONE */
 };
-
-/* ---- totals ---------------------------------------------------------------------------------- */
-
-static void take_end(struct inq_step_total *total, const struct inq_events *e, size_t i)
-{
-    if (total->last_start_ns == INQ_TIME_NONE ||
-        e->start_ns[i] + e->dur_ns[i] > total->last_start_ns + total->last_dur_ns) {
-        total->last_start_ns = e->start_ns[i];
-        total->last_dur_ns = e->dur_ns[i];
-    }
-}
-
-/* As the account has it, a step ends with its last work; point-to-point transfers bound it only
- * where there is nothing else. */
-static void sum_up(struct reducing *r)
-{
-    const struct inq_events *e = &r->rank->events;
-    for (size_t s = 0; s < r->n; s++) {
-        r->totals[s] = (struct inq_step_total){.number = r->alone.steps[s].number,
-                                               .last_start_ns = INQ_TIME_NONE};
-    }
-    for (int p2p = 0; p2p < 2; p2p++) {
-        for (size_t i = 0; i < e->n; i++) {
-            if (e->step[i] >= r->n || !inq_row_is_work(e, i) ||
-                inq_row_is_p2p(r->rank, i) != (p2p == 1)) {
-                continue;
-            }
-            struct inq_step_total *total = &r->totals[e->step[i]];
-            total->work++;
-            total->class_ns[e->cls[i]] += e->dur_ns[i];
-            if (p2p == 0 || total->kept == 0) {
-                take_end(total, e, i);
-            }
-        }
-        for (size_t s = 0; s < r->n; s++) { /* for the second pass: it has an end */
-            r->totals[s].kept = p2p == 0 && r->totals[s].last_start_ns != INQ_TIME_NONE;
-        }
-    }
-    for (size_t s = 0; s < r->n; s++) {
-        r->length_ns[s] = inq_rank_step_length_ns(r->rank, r->totals[s].number);
-    }
-}
 
 /* ---- which steps ----------------------------------------------------------------------------- */
 
@@ -267,7 +224,10 @@ static int reduce_rank(struct inq_shard *shard, struct inq_rank *rank, size_t n_
     int code = inq_steps_assign(&r.alone, err);
     code = code == INQ_OK ? get_room(&r, err) : code;
     if (code == INQ_OK) {
-        sum_up(&r);
+        inq_rank_sum_steps(rank, r.alone.steps, r.n, r.totals);
+        for (size_t s = 0; s < r.n; s++) {
+            r.length_ns[s] = inq_rank_step_length_ns(rank, r.totals[s].number);
+        }
     }
     if (code == INQ_OK && choose(&r, n_kept, err, &code)) {
         find_stretches(&r);

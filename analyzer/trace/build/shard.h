@@ -56,9 +56,6 @@ void inq_shard_release(struct inq_shard *shard);
  * INQ_NOMEM. */
 int inq_redact_shard(struct inq_redaction *redaction, struct inq_shard *shard, bool learn,
                      struct inq_err *err);
-/* Move an event, or a call, `from` of a sealed rank to place `to` (to <= from). */
-void inq_events_move(struct inq_events *e, size_t from, size_t to);
-void inq_calls_move(struct inq_calls *c, size_t from, size_t to);
 /* Frees a rank's columns and tables. */
 void inq_rank_release(struct inq_rank *rank);
 

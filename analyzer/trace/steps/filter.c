@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "trace/build/build.h"
-#include "trace/totals.h"
+#include "trace/trace.h"
 
 /* New index of an old one, or INQ_NONE: dropped. */
 struct renumber {
@@ -387,7 +387,7 @@ static int describe(struct inq_trace *trace, const struct renumber *steps, struc
                 continue;
             }
             add_total(&all, rank, total);
-            if (kept && total->kept != INQ_STEP_REDUCED) {
+            if (kept && inq_rank_step_is_whole(rank, total->number)) {
                 add_total(&whole, rank, total);
                 stands_out = stands_out || total->kept == INQ_STEP_STANDS_OUT;
             }
@@ -401,6 +401,19 @@ static int describe(struct inq_trace *trace, const struct renumber *steps, struc
     reduced->mean_ns = close_sums(&all, reduced->work_ns);
     reduced->whole_ns = close_sums(&whole, reduced->whole_work_ns);
     trace->reduced = reduced;
+    return INQ_OK;
+}
+
+/* Where ranks beside it are reduced, a rank that is not loses the same steps: only a total will say
+ * when the step before a kept one ended. */
+static int sum_up(struct inq_trace *trace, struct inq_rank *rank, struct inq_err *err)
+{
+    rank->totals = inq_mem_zalloc(trace->n_steps + 1, sizeof *rank->totals);
+    if (rank->totals == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    }
+    rank->n_totals = rank->cap_totals = trace->n_steps;
+    inq_rank_sum_steps(rank, trace->steps, trace->n_steps, rank->totals);
     return INQ_OK;
 }
 
@@ -450,12 +463,15 @@ int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
         return INQ_OK;
     }
     int64_t *numbers = inq_mem_alloc((trace->n_steps + 1) * sizeof *numbers);
-    int code =
-        numbers != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    int code = numbers != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
     code = code == INQ_OK ? renumber_init(&steps, trace->n_steps, err) : code;
     code = code == INQ_OK ? renumber_init(&own, trace->n_steps, err) : code;
     for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {
         numbers[s] = trace->steps[s].number;
+    }
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        struct inq_rank *rank = &trace->ranks[r];
+        code = rank->reduced ? INQ_OK : sum_up(trace, rank, err);
     }
     if (code == INQ_OK) {
         choose_whole(trace, &steps);

@@ -30,7 +30,7 @@ for attempt in range(attempts):
               (f" samples/sec: {rate:.2f}" if get("rates", 0) else ""))
 P
 for spec in sigma=0.02 heavy=1,n=900 loss=1.3,len=1 loss=1.5,len=7 loss=1.4,len=60 loss=1.5 \
-    rise=2 rise=2,at=60 rise=2,at=90 rise=2,at=120 rise=0.8,sigma=0.05,n=700 rise=0.5,sigma=0.3,n=1500,at=600 falls=6,loss=1.4,len=3,at=60 \
+    rise=2 rise=2,at=30 rise=2,at=40 rise=2,at=50 rise=2,at=60 rise=2,at=90 rise=2,at=120 rise=0.8,sigma=0.05,n=700 rise=0.5,sigma=0.3,n=1500,at=600 falls=6,loss=1.4,len=3,at=60 \
     falls=6,rise=3,at=250 floor=-1,loss=1.6,len=2,seed=4 often=25 often=40,loss=3,len=1,at=210 \
     sigma=0.3,loss=2,len=40 heavy=1,sigma=0.1,loss=2,len=12,n=2500 n=320,loss=1.3,at=317 \
     n=320,loss=1.3,at=315 n=5000,sigma=0.1,loss=1.3,at=4000,len=30 n=60,loss=1.4,len=2,at=40 \

@@ -7,5 +7,5 @@ for case in sorted(os.listdir(".")):
     if zlib.crc32(case.encode()) % 4 == 0:
         print(case)' | while read -r case; do
     "$INQ" analyze "$case" -q -f json
-done | python3 "$SAMPLES/../tests/cli/figures.py" schema tool inputs options verdict findings headline \
+done | python3 "$SAMPLES/../tests/cli/figures.py" schema tool inputs options findings headline why next sure \
     text what alternatives reason advice time_ns steps

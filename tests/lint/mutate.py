@@ -96,8 +96,10 @@ def verdict(build, path, jobs, related):
     for name, targets, tests in stages(path, related):
         if run(["ninja", "-C", build, f"-j{jobs}", *targets], 900) != 0:
             return "compiler"
+        # long enough for the slowest test on a busy machine: a test that ran out of time counts as
+        # one that noticed, as a loop that does not end should
         if run(["ctest", "--test-dir", build, "-R", tests, f"-j{jobs}", "--stop-on-failure",
-                "--timeout", "120"], 900) != 0:
+                "--timeout", "900"], 3600) != 0:
             return name
     return None
 

@@ -64,11 +64,11 @@ static int list_parts(struct whatif *x, struct inq_err *err)
             continue;
         }
         if (type == INQ_OP_FORWARD_SEND) {
-            part =
-                (struct part){"forward-pp-comm", part.types | INQ_TYPE_BIT(INQ_OP_FORWARD_RECV), 0};
+            part.name = "forward-pp-comm";
+            part.types |= INQ_TYPE_BIT(INQ_OP_FORWARD_RECV);
         } else if (type == INQ_OP_BACKWARD_SEND) {
-            part = (struct part){"backward-pp-comm",
-                                 part.types | INQ_TYPE_BIT(INQ_OP_BACKWARD_RECV), 0};
+            part.name = "backward-pp-comm";
+            part.types |= INQ_TYPE_BIT(INQ_OP_BACKWARD_RECV);
         }
         if (has_type(m, part.types)) {
             x->parts[x->n_parts++] = part;
@@ -273,8 +273,11 @@ static bool slower(const struct inq_whatif *w, size_t a, size_t b)
 {
     const struct inq_named_ratio *x = &w->by_worker[a];
     const struct inq_named_ratio *y = &w->by_worker[b];
-    if (x->slowdown > y->slowdown || x->slowdown < y->slowdown) {
-        return x->slowdown > y->slowdown;
+    if (x->slowdown > y->slowdown) {
+        return true;
+    }
+    if (x->slowdown < y->slowdown) {
+        return false;
     }
     return x->rank != y->rank ? x->rank < y->rank : a < b;
 }

@@ -24,3 +24,6 @@ for run in slow late long link fast sized host; do
     "$INQ" check "$run" --baseline perf.json -q -f json | figures
 done
 cut -c 1-4000 perf.json
+make one dp=2,pp=2,steps=1,seed=14
+"$INQ" check one --baseline one.json --update >/dev/null; echo "exit $?"
+sed -n '/"measures"/,$p' one.json

@@ -337,6 +337,22 @@ static void flight__what_one_side_alone_has_is_no_order_mismatch(void **state)
     }
 }
 
+/* Dumps alone, of a run in which nothing was pending: that is the verdict, not that traces lack. */
+static void flight__dumps_of_a_run_that_goes_on_are_the_verdict(void **state)
+{
+    (void)state;
+    const struct test_flight_op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
+    struct test_dumps made = {0};
+    test_add_four(&made, -1, NULL, 0, &done, 1);
+    struct test_judged j = test_analyze_dumps(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_NONE);
+    assert_string_equal(j.report->verdict.headline, j.failure->headline);
+    assert_non_null(strstr(j.report->verdict.headline, "Nothing was pending"));
+    assert_string_equal(j.report->verdict.cls, inq_failure_class_text(INQ_FAILURE_NONE));
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
 static void flight__unfinished_on_one_rank_only_is_its_gpu(void **state)
 {
     (void)state;
@@ -521,6 +537,7 @@ int main(void)
         cmocka_unit_test(flight__a_group_of_the_same_kind_decides_a_tie),
         cmocka_unit_test(flight__swapped_collectives_are_an_order_mismatch),
         cmocka_unit_test(flight__what_one_side_alone_has_is_no_order_mismatch),
+        cmocka_unit_test(flight__dumps_of_a_run_that_goes_on_are_the_verdict),
         cmocka_unit_test(flight__unfinished_on_one_rank_only_is_its_gpu),
         cmocka_unit_test(flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing),
         cmocka_unit_test(flight__two_groups_in_different_orders_are_a_deadlock),

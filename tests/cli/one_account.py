@@ -88,10 +88,25 @@ def compare_headline(what, report, text):
         say(what, f"the headline is said {n} times: {report['verdict']['headline']}")
 
 
+def compare_evidence(what, report, text):
+    """Times in text count from the origin that JSON gives: with it, each is one of the evidence."""
+    origin = report["inputs"]["origin_ns"]
+    held = {
+        tuple(round((e[end] - origin) / 1e3) for end in ("start_ns", "end_ns"))
+        for finding in report["findings"]
+        for e in finding.get("evidence", [])
+    }
+    for begin, end in re.findall(r"rank \d+[ ,]+(\d+\.\d{6})s~(\d+\.\d{6})s", text):
+        said = tuple(round(float(t) * 1e6) for t in (begin, end))
+        if not any(abs(said[0] - a) <= 1 and abs(said[1] - b) <= 1 for a, b in held):
+            say(what, f"{begin}s~{end}s is no evidence in JSON, counted from {origin}")
+
+
 def compare_format(what, reports, text):
     if len(reports) > 1:
         return  # which part is whose is not marked
     report = reports[0]
+    compare_evidence(what, report, text)
     compare_headline(what, report, text)
     compare_costs(what, report, text)
     account = report.get("account")

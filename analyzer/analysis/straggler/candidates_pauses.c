@@ -22,8 +22,10 @@ enum { FEWEST = 2 };
 /* Garbage collection comes to every process. Pauses without a name are taken for it where this part
  * of the ranks has them. */
 #define MOST_RANKS_PART 0.5
-/* A host that pauses while its GPU waits for another one leaves no idle time. Its calls show it: a
- * silence beyond its usual one by this part of the pauses seen is one of them. */
+/* Pauses of one cause are about as long: this part of the longest at least. Behind one all GPUs
+ * start late, and in steps that begin with the hosts in step, all idle; neither is a pause. A host
+ * that pauses while its GPU waits for another one leaves no idle time; its calls show it: a silence
+ * beyond its usual one by this part of the pauses seen is one of them. */
 #define LIKE_PART 0.5
 
 struct pauses {
@@ -37,6 +39,7 @@ struct pauses {
     bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
     double limit_times;      /* logarithm */
+    double longest_ns;       /* largest excess */
     size_t n, n_ranks;       /* pauses, ranks that have them */
     size_t n_untold;         /* of these, those that are no candidates yet */
     double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
@@ -61,7 +64,7 @@ static bool is_pause(const struct pauses *p, size_t rank, size_t step)
     double excess_ns = p->excess[at(p, rank, step)];
 
     return !p->known[rank] && !isnan(excess_ns) && excess_ns >= p->limit_ns &&
-           times(p, rank, step) >= p->limit_times;
+           excess_ns >= LIKE_PART * p->longest_ns && times(p, rank, step) >= p->limit_times;
 }
 
 /* Over the rank's own median: a host that is always slow does not pause. */
@@ -98,6 +101,26 @@ static void subtract_common(struct pauses *p, size_t step)
     double common_ns = inq_median(p->scratch, n);
     for (size_t r = 0; n > 0 && common_ns > 0.0 && r < n_ranks; r++) {
         p->excess[at(p, r, step)] -= common_ns;
+    }
+}
+
+/* Where most ranks pause in the same step, their median is the pause itself, and those that do not
+ * lie as far below it: only what the least of them has comes to all. */
+static void restore_pauses_of_most(struct pauses *p, size_t step)
+{
+    size_t n_ranks = p->q->cells->n_ranks;
+    double least_ns = (double)INFINITY;
+    double common_ns = 0.0;
+
+    for (size_t r = 0; r < n_ranks; r++) {
+        double excess_ns = p->excess[at(p, r, step)]; /* fmin passes NaN over */
+        least_ns = fmin(least_ns, excess_ns);
+        common_ns = fmax(common_ns, p->idle[at(p, r, step)] - p->usual[r] - excess_ns);
+    }
+    if (common_ns >= p->limit_ns && common_ns + least_ns < p->limit_ns) {
+        for (size_t r = 0; r < n_ranks; r++) {
+            p->excess[at(p, r, step)] += fmin(common_ns, -least_ns);
+        }
     }
 }
 
@@ -199,6 +222,12 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
         subtract_common(p, s);
     }
     set_limits(p);
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        restore_pauses_of_most(p, s);
+    }
+    for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
+        p->longest_ns = fmax(p->longest_ns, p->excess[i]); /* passes NaN over */
+    }
     count_pauses(p);
     for (size_t r = 0; r < cells->n_ranks; r++) {
         p->n_ranks += pauses_ever(p, r);
@@ -419,13 +448,13 @@ static int find(struct pauses *p, struct inq_candidate *candidates, size_t *n, s
     int code = INQ_OK;
 
     measure(p, candidates, *n);
-    if (p->n_untold < FEWEST && p->n_ranks <= FEWEST) {
-        return INQ_OK;
+    if (p->n > 0) {
+        code = find_hidden(p, err);
     }
-    code = find_hidden(p, err);
-    if (code == INQ_OK) {
-        code = make(p, &candidate, err);
+    if (code != INQ_OK || (p->n_untold < FEWEST && p->n_ranks <= FEWEST)) {
+        return code;
     }
+    code = make(p, &candidate, err);
     if (code == INQ_OK) {
         *n = drop_told(candidates, *n);
         candidates[(*n)++] = candidate;

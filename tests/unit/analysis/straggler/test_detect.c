@@ -104,6 +104,31 @@ static void detect__long_last_stage(void **state)
     expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3", "slow_last_stage");
 }
 
+/* Evening out stages keeps the work: it gains what the same run takes longer than one with that
+ * work on all stages, not what the longest stage takes longer than the others. */
+static void detect__evened_stages_keep_the_work(void **state)
+{
+    (void)state;
+    static const char shape[] = "dp=2,pp=4,layers=8,gz=0,cpu_ops=0,sigma=0,";
+    char spec[256];
+    (void)snprintf(spec, sizeof spec, "%sfault=long_last_stage:factor=1.4", shape);
+    struct test_synth t = test_synth_open(spec, NULL);
+    (void)snprintf(spec, sizeof spec, "%sfault=slow_gpu:rank=0:last=7:factor=1.1", shape);
+    struct test_synth even = test_synth_open(spec, NULL);
+    double step_ns = (double)inq_synth_truth(t.synth)->mean_step_ns;
+    double even_ns = (double)inq_synth_truth(even.synth)->mean_step_ns;
+    double healthy_ns = (double)inq_synth_truth(t.synth)->mean_step_ns_healthy;
+    double gain = (step_ns - even_ns) / step_ns;
+
+    assert_true(t.report->n_findings > 0);
+    assert_int_equal(t.report->findings[0].n_stages, 1);
+    assert_true(t.report->findings[0].share > gain - 0.01);
+    assert_true(t.report->findings[0].share < gain + 0.01);
+    assert_true((step_ns - healthy_ns) / step_ns > gain + 0.02); /* without the work: more */
+    test_synth_close(&even);
+    test_synth_close(&t);
+}
+
 static void detect__uneven_sequences(void **state)
 {
     (void)state;
@@ -673,6 +698,7 @@ int main(void)
         cmocka_unit_test(detect__slow_link_of_a_group),
         cmocka_unit_test(detect__slow_links_that_meet_in_one_rank),
         cmocka_unit_test(detect__long_last_stage),
+        cmocka_unit_test(detect__evened_stages_keep_the_work),
         cmocka_unit_test(detect__uneven_sequences),
         cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
         cmocka_unit_test(detect__cost_of_uneven_work_without_the_noise),

@@ -74,6 +74,44 @@ static void pauses__rotate_among_three_ranks_that_stand_out(void **state)
     assert_int_equal(pausing_of(&plan), 3);
 }
 
+/* Most ranks collect in the same step: their median is the pause, and the rank that does not waits.
+ * What comes to all of them at once delays nobody. */
+static void pauses__of_most_ranks_in_one_step_count(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, 8, 12);
+    for (int r = 0; r < 8; r++) {
+        plan.late_ns[r][3] = 20000000;
+    }
+    assert_int_equal(pausing_of(&plan), 0);
+    plan.late_ns[7][3] = 0;
+    assert_int_equal(pausing_of(&plan), 7);
+}
+
+/* Pauses of one cause are about as long. What comes behind a long one is no pause. */
+static size_t pausing_behind(int64_t late_ns)
+{
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, 8, 12);
+    plan.late_ns[1][3] = 100000000;
+    for (int r = 2; r < 6; r++) {
+        plan.late_ns[r][4] = late_ns + 100000 * r;
+    }
+    return pausing_of(&plan);
+}
+
+/* Of 100 ms some are hidden: hosts are ahead of their GPUs by some milliseconds. */
+static void pauses__are_half_as_long_as_the_longest(void **state)
+{
+    (void)state;
+    assert_int_equal(pausing_behind(400000), 0);
+    assert_int_equal(pausing_behind(40000000), 0);
+    assert_int_equal(pausing_behind(52000000), 5);
+}
+
 /* Hosts whose times vary by factors, all ranks and all steps alike: 0.25 to 1 ms, half of them
  * within 1.4 times the median of 0.5 ms. One time a step is `late_ns`, on another rank each time.
  */
@@ -134,6 +172,35 @@ static void pauses__that_others_hide_are_repaired_with_them(void **state)
     test_synth_close(&t);
 }
 
+/* Hosts that run ahead take their pauses while the GPU works: one or two leave it idle, and nothing
+ * is gained by repairing those alone. */
+static void pauses__that_running_ahead_hides_are_repaired_with_them(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=12,layers=4,steps=8,sync=4,calls=0,seed=17220,gz=0,fault=gc:every=5:"
+                        "delay=32ms",
+                        NULL);
+    const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
+    const struct inq_finding *found = NULL;
+    double with = 0.0;
+    double without = 0.0;
+
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        bool is = t.report->findings[i].kind == INQ_FINDING_UNPLANNED_GC;
+        found = is ? &t.report->findings[i] : found;
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
+    }
+    for (size_t s = 1; s < truth->n_steps; s++) { /* the first one's beginning is not recorded */
+        with += (double)truth->step_ns[s];
+        without += (double)truth->step_ns_healthy[s];
+    }
+    assert_non_null(found);
+    double share = (with - without) / with;
+    assert_true(share > 0.05 && found->share > share - 0.015 && found->share < share + 0.015);
+    test_synth_close(&t);
+}
+
 /* One that is late twice by itself is one of them, not a cause of its own. */
 static void pauses__of_a_rank_late_now_and_then_are_told_once(void **state)
 {
@@ -170,7 +237,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
         cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
+        cmocka_unit_test(pauses__of_most_ranks_in_one_step_count),
+        cmocka_unit_test(pauses__are_half_as_long_as_the_longest),
         cmocka_unit_test(pauses__stand_out_among_factors),
+        cmocka_unit_test(pauses__that_running_ahead_hides_are_repaired_with_them),
         cmocka_unit_test(pauses__that_others_hide_are_repaired_with_them),
         cmocka_unit_test(pauses__of_a_rank_late_now_and_then_are_told_once),
         cmocka_unit_test(pauses__are_not_the_longest_of_noisy_host_times),

@@ -58,8 +58,9 @@ static void speedups(const int64_t *base_ns, const int64_t *fixed_ns, size_t n, 
     size_t k = rank_of_interval(n);
     k = k > 0 ? k : 1;
     v->speedup = inq_median(ratios, n);
-    inq_sort_double(ratios, n);
+    inq_select_double(ratios, n, k - 1);
     v->speedup_ci95[0] = ratios[k - 1];
+    inq_select_double(ratios, n, n - k);
     v->speedup_ci95[1] = ratios[n - k];
 }
 

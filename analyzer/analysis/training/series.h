@@ -45,9 +45,8 @@ struct inq_training_event *inq_training_add(struct inq_training_series *s,
                                             enum inq_training_event_kind kind, size_t first,
                                             size_t last, const char *what);
 
-/* Look for events; in this order. */
-void inq_training_find_gradients(struct inq_training_series *s);
-void inq_training_find_slower(struct inq_training_series *s);
+/* Looks for gradient norms, then for times that rise to another level. */
+void inq_training_find_levels(struct inq_training_series *s);
 
 /* Median of at most INQ_TRAINING_WINDOW values, which stay in their order. */
 double inq_training_median(const double *values, size_t n);

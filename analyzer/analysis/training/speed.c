@@ -390,7 +390,7 @@ static void explain_slow(struct inq_training_series *s, const struct slow *slow,
     }
 }
 
-void inq_training_find_slower(struct inq_training_series *s)
+static void find_slower_steps(struct inq_training_series *s)
 {
     struct levels v = {.least = log(1.0 + SLOW_SHARE)};
     struct stretch *stretches = inq_arena_array(s->scratch, s->n, sizeof *stretches);
@@ -424,7 +424,7 @@ static bool loss_tells(const struct inq_training_series *s, uint64_t line, uint6
     return false;
 }
 
-void inq_training_find_gradients(struct inq_training_series *s)
+static void find_gradients(struct inq_training_series *s)
 {
     struct levels v = {.per = 1, .least = log(GRADIENT_TIMES)};
     struct stretch *stretches = inq_arena_array(s->scratch, s->n, sizeof *stretches);
@@ -453,4 +453,10 @@ void inq_training_find_gradients(struct inq_training_series *s)
             }
         }
     }
+}
+
+void inq_training_find_levels(struct inq_training_series *s)
+{
+    find_gradients(s);
+    find_slower_steps(s);
 }

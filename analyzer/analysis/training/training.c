@@ -602,8 +602,7 @@ static struct inq_training *read_log(const struct inq_trace *trace, const struct
         sum_up(&s, tells_times(log));
         training_find_not_finite(&s);
         training_find_losses(&s);
-        inq_training_find_gradients(&s);
-        inq_training_find_slower(&s);
+        inq_training_find_levels(&s);
         ok = keep_events(t, arena);
     }
     ok = ok && !scratch.failed && !arena->failed;

@@ -48,7 +48,7 @@ struct words {
 /* What the source's thread found in a chunk. */
 struct chunk {
     int64_t offset; /* in the file */
-    struct inq_log_marks marks;
+    struct inq_log_hits hits;
 };
 
 /* One file being read. */
@@ -56,7 +56,7 @@ struct reading {
     struct inq_log_book book;
     struct inq_window window;
     struct chunk chunks[2]; /* the last ones: text at hand may be of both */
-    inq_source_work *work;  /* that the source's thread was given; NULL none */
+    inq_source_work work;   /* that the source's thread was given; NULL none */
     const char *path;
     const struct words *words;
     bool sampled;   /* training output is */
@@ -125,14 +125,14 @@ static void make_words(void)
     inq_log_scan_init(&w->quiet, quiet, n_quiet, INQ_LOG_SCAN_AVX512);
 }
 
-static void mark_all(const char *bytes, size_t n, void *note)
+static void search_all(const char *bytes, size_t n, void *note)
 {
-    inq_log_mark(note, &all_words.scan, bytes, n);
+    inq_log_search(note, &all_words.scan, bytes, n);
 }
 
-static void mark_quiet(const char *bytes, size_t n, void *note)
+static void search_quiet(const char *bytes, size_t n, void *note)
 {
-    inq_log_mark(note, &all_words.quiet, bytes, n);
+    inq_log_search(note, &all_words.quiet, bytes, n);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -630,16 +630,16 @@ static const char *find_word(struct reading *r, const struct inq_log_scan *scan,
 {
     int64_t offset = inq_window_offset(&r->window, r->pos);
     for (size_t i = 0; i < sizeof r->chunks / sizeof *r->chunks; i++) {
-        const struct inq_log_marks *marks = &r->chunks[i].marks;
+        const struct inq_log_hits *hits = &r->chunks[i].hits;
         int64_t from = offset - r->chunks[i].offset;
-        int64_t behind = from < 0 ? -from : (int64_t)marks->covered - from;
-        if (marks->scan != scan || behind <= 0) {
+        int64_t behind = from < 0 ? -from : (int64_t)hits->covered - from;
+        if (hits->scan != scan || behind <= 0) {
             continue;
         }
         *limit = *limit - r->pos > behind ? r->pos + behind : *limit;
         if (from >= 0) {
             size_t to = (size_t)(from + (*limit - r->pos));
-            return inq_log_find_marked(marks, r->pos, (size_t)from, to, &r->lines);
+            return inq_log_find_ahead(hits, r->pos, (size_t)from, to, &r->lines);
         }
     }
     bool more = (size_t)(r->window.end - *limit) >= INQ_LOG_WORD_BYTES;
@@ -673,7 +673,7 @@ static int scan_to(struct reading *r, char *last, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Takes whole lines out of their JSON objects, or marks their labels; where the text that can be
+/* Takes whole lines out of their JSON objects, or hits their labels; where the text that can be
  * searched ends. */
 static char *unwrap(struct reading *r)
 {
@@ -701,17 +701,17 @@ static char *unwrap(struct reading *r)
 static int read_more(struct reading *r, struct inq_err *err)
 {
     int code = INQ_OK;
-    inq_source_work *work = r->sampled ? mark_quiet : mark_all;
+    inq_source_work work = r->sampled ? search_quiet : search_all;
     if (r->work != work && r->wrapping == INQ_LOG_BARE) {
         r->work = work;
-        code = inq_source_work_ahead(r->window.source, work, sizeof(struct inq_log_marks), err);
+        code = inq_source_work_ahead(r->window.source, work, sizeof(struct inq_log_hits), err);
     }
     code = code == INQ_OK ? inq_window_more(&r->window, 1, err) : code;
-    const struct inq_log_marks *marks = inq_source_note(r->window.source);
+    const struct inq_log_hits *hits = r->window.note;
     r->chunks[0] = r->chunks[1];
-    r->chunks[1].marks.scan = NULL;
-    if (marks != NULL) {
-        r->chunks[1] = (struct chunk){(int64_t)(r->window.end_offset - marks->size), *marks};
+    r->chunks[1].hits.scan = NULL;
+    if (hits != NULL) {
+        r->chunks[1] = (struct chunk){(int64_t)(r->window.end_offset - hits->size), *hits};
     }
     return code;
 }

@@ -100,8 +100,10 @@ static const struct inq_log_field of_child[] = {
     {"process ", INQ_LOG_LOCAL_RANK}, {NULL, 0}};
 
 /* "Container rank 2 status failed cmd ['python3', ...] code -6 log ..." of PaddlePaddle */
-static const struct inq_log_field of_paddle[] = {
-    {"Container rank ", INQ_LOG_RANK}, {"] code ", INQ_LOG_CODE}, {NULL, 0}};
+static const struct inq_log_field of_paddle[] = {{"Container rank ", INQ_LOG_RANK},
+                                                 {"rank=[", INQ_LOG_RANK},
+                                                 {"] code ", INQ_LOG_CODE},
+                                                 {NULL, 0}};
 
 /* "x4006c0s6b0n0.hsn.cm: rank 256 died from signal 11" of PALS */
 static const struct inq_log_field of_pals[] = {
@@ -371,6 +373,7 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(EXIT, "first process to do so was", NULL, of_horovod, INQ_LOG_BELOW),
     LAST(EXIT, "non-zero exit code of", "noticed rank ", of_child), /* jsrun */
     LAST(EXIT, "Container rank ", "status failed", of_paddle),
+    SPECIAL(EXIT, "Container failed !!!", NULL, of_paddle, INQ_LOG_BELOW),
     LAST(EXIT, "died from signal ", ": rank ", of_pals),
     LAST(EXIT, "exits with return code", NULL, of_child),
     LAST(EXIT, "non-zero exit status", NULL, of_child),
@@ -563,6 +566,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(MPI_ABORT, "application called MPI_Abort", NULL, of_mpi_abort),
     LAST(MPI_TIME_LIMIT, "user-provided time limit for job execution", NULL, NULL),
     LAST(ABORTED, "*** Process received signal", NULL, of_abort),
+    LAST(ABORTED, "rank=[", "rainer process with", of_paddle),
     LAST(ABORTED, "Program received signal", NULL, of_abort), /* gfortran, gdb */
     LAST(ABORTED, "*** SIGABRT received by PID", NULL, of_absl),
     LAST(ABORTED, "*** SIGSEGV received by PID", NULL, of_absl),
@@ -808,8 +812,9 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(ERROR_LINE, "critical", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "Error", NULL, NULL, INQ_LOG_SEVERE), /* "Error: failed to run" */
     SPECIAL(ERROR_LINE, "panic:", NULL, NULL, INQ_LOG_SEVERE),
-    LAST(ERROR_LINE, "Execution halted", NULL, NULL),        /* R */
-    LAST(ERROR_LINE, "timeout check failed:", NULL, NULL),   /* DeepEP */
+    LAST(ERROR_LINE, "Execution halted", NULL, NULL),      /* R */
+    LAST(ERROR_LINE, "timeout check failed:", NULL, NULL), /* DeepEP */
+    LAST(ERROR_LINE, "DeepEP ", "timeout, channel", NULL),
     LAST(ERROR_LINE, "non-zero status: ", NULL, NULL),       /* NVSHMEM */
     SPECIAL(ERROR_LINE, "EI00", NULL, NULL, INQ_LOG_SEVERE), /* CANN's codes */
     SPECIAL(ERROR_LINE, "EE10", NULL, NULL, INQ_LOG_SEVERE),

@@ -21,6 +21,7 @@ struct wrapped {
     struct inq_text key;          /* of the text */
     bool epoch;                   /* the time is a number */
     bool numbers;                 /* a line of training output */
+    bool aside;                   /* in a member that may be of anything */
 };
 
 static const struct {
@@ -35,6 +36,7 @@ static const struct {
     {"event", TEXT},
     {"body", TEXT},
     {"exc_info", STACK},
+    {"error", STACK},
     {"exception", STACK},
     {"stack_trace", STACK},
     {"__REALTIME_TIMESTAMP", TIME},
@@ -96,8 +98,15 @@ static bool read_value(struct inq_scan *scan, struct inq_text key, struct wrappe
     enum part part = part_of(key);
     struct inq_text value = {NULL, 0};
     int c = inq_scan_blank(scan);
-    if (part == NESTED && c == '{' && depth < DEPTH) {
-        return read_members(scan, w, depth + 1);
+    if ((part == NESTED || part == OTHER || part == STACK) && c == '{' && depth < DEPTH) {
+        bool aside = w->aside;
+        w->aside = aside || part != NESTED;
+        bool read = read_members(scan, w, depth + 1);
+        w->aside = aside;
+        return read;
+    }
+    if (w->aside) { /* of such only what happened is of use */
+        part = part == TEXT && !is_vague(key) ? STACK : OTHER;
     }
     bool bare = (part == TIME || part == RANK) && c >= '0' && c <= '9';
     enum inq_scan_result result = c == '"' ? inq_scan_string(scan, &value)

@@ -736,12 +736,13 @@ static int read_nsys(struct inq_source *source, struct inq_shard *shard, struct 
 {
     struct nsys nsys = {.shard = shard, .source = source};
     const char *path = inq_source_path(source);
-    bool in_memory = !inq_source_is_file(source);
+    uint64_t size_bytes = 0;
+    bool in_memory = !inq_source_is_file(source, &size_bytes);
     int code = in_memory ? open_image(&nsys, source, err) : open_file(&nsys, path, err);
     if (code == INQ_OK) {
         distrust(nsys.db);
         shard->file.format = inq_reader_nsys.name;
-        shard->file.bytes_raw = in_memory ? inq_source_delivered(source) : inq_source_size(source);
+        shard->file.bytes_raw = in_memory ? inq_source_delivered(source) : size_bytes;
         code = read_database(&nsys, err);
     }
     (void)sqlite3_finalize(nsys.string_by_id);

@@ -35,7 +35,7 @@ static int use_big(struct inq_window *window, const char *from, size_t keep, siz
 
 static int take(struct inq_window *window, char **bytes, size_t *n, struct inq_err *err)
 {
-    int code = inq_source_take(window->source, bytes, n, err);
+    int code = inq_source_take(window->source, bytes, n, &window->note, err);
     window->end_offset += *n;
     window->ended = code == INQ_OK && *n == 0;
     return code;

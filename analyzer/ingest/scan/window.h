@@ -10,6 +10,7 @@ struct inq_window {
     char *p, *end;       /* unread text; INQ_SOURCE_PADDING bytes behind `end` are readable */
     bool ended;          /* nothing will follow `end` */
     uint64_t end_offset; /* of `end` in the document */
+    const void *note;    /* what work told of the chunk at its end, until more is had; or NULL */
     char *tail;          /* [HEADROOM + PADDING] what is left of a chunk while the next is had */
     char *big;           /* for text longer than that */
     size_t big_cap;

@@ -48,7 +48,7 @@ struct inq_source {
     /* under `mutex` when threaded: */
     size_t claimed, taken; /* chunks so far; claimed - taken + held are in use */
     bool ended, stop, producer_waits, consumer_waits;
-    inq_source_work *work;
+    inq_source_work work;
 
     /* consumer's side: */
     char *head; /* bytes gathered by peek, with headroom and padding */
@@ -117,7 +117,7 @@ static int read_plain(struct inq_source *source, uint64_t offset, char *out, siz
 
 /* Fills the chunk with that number; on failure what was had before it is kept. What is not full is
  * the last one. */
-static void fill(struct inq_source *source, size_t number, struct slot *slot, inq_source_work *work)
+static void fill(struct inq_source *source, size_t number, struct slot *slot, inq_source_work work)
 {
     char *out = slot->memory + INQ_SOURCE_HEADROOM;
     slot->error = (struct inq_err){0};
@@ -151,7 +151,7 @@ static void fill_next(struct inq_source *source)
 {
     size_t number = source->claimed++;
     struct slot *slot = &source->slots[number % source->n_slots];
-    inq_source_work *work = source->work;
+    inq_source_work work = source->work;
     slot->ready = false;
     pthread_mutex_unlock(&source->mutex);
     fill(source, number, slot, work);
@@ -356,12 +356,13 @@ int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err)
     return code;
 }
 
-int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err)
+int inq_source_take(struct inq_source *source, char **bytes, size_t *n, const void **note,
+                    struct inq_err *err)
 {
     *n = 0;
     *bytes = NULL;
     int code = source->at_end ? INQ_OK : ask(source, err);
-    source->note = NULL;
+    source->note = *note = NULL;
     if (code != INQ_OK || source->at_end) {
         return code;
     }
@@ -376,6 +377,7 @@ int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct i
         source->ahead_n = 0;
     } else {
         code = next_chunk(source, bytes, n, err);
+        *note = source->note;
         source->at_end = code == INQ_OK && *n == 0;
         if (source->at_end) {
             merge_damage(source); /* the producer has finished with it */
@@ -388,12 +390,13 @@ int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct i
 int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err)
 {
     char *chunk = NULL;
-    int code = inq_source_take(source, &chunk, n, err);
+    const void *note = NULL;
+    int code = inq_source_take(source, &chunk, n, &note, err);
     *bytes = chunk;
     return code;
 }
 
-int inq_source_work_ahead(struct inq_source *source, inq_source_work *work, size_t note_size,
+int inq_source_work_ahead(struct inq_source *source, inq_source_work work, size_t note_size,
                           struct inq_err *err)
 {
     int code = source->options.threaded ? start(source, err) : INQ_OK;
@@ -411,11 +414,6 @@ int inq_source_work_ahead(struct inq_source *source, inq_source_work *work, size
     source->work = code == INQ_OK ? work : NULL;
     pthread_mutex_unlock(&source->mutex);
     return code;
-}
-
-const void *inq_source_note(const struct inq_source *source)
-{
-    return source->note;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -500,14 +498,10 @@ bool inq_source_compressed(const struct inq_source *source)
     return source->unpack.n_layers > 0;
 }
 
-bool inq_source_is_file(const struct inq_source *source)
+bool inq_source_is_file(const struct inq_source *source, uint64_t *size)
 {
+    *size = source->part.size;
     return source->is_file && source->unpack.n_layers == 0;
-}
-
-uint64_t inq_source_size(const struct inq_source *source)
-{
-    return source->part.size;
 }
 
 uint64_t inq_source_consumed(const struct inq_source *source)

@@ -61,31 +61,29 @@ int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, st
 int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err);
 /* The same chunk for a consumer that joins it to what it had left over: INQ_SOURCE_HEADROOM bytes
  * in front of it are the consumer's to write, INQ_SOURCE_PADDING bytes behind it are readable (and
- * hold anything). */
+ * hold anything). *note gets what work told of it, valid as long as it; NULL: nothing. */
 #define INQ_SOURCE_HEADROOM ((size_t)64 << 10)
 #define INQ_SOURCE_PADDING  ((size_t)256)
-int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err);
+int inq_source_take(struct inq_source *source, char **bytes, size_t *n, const void **note,
+                    struct inq_err *err);
 
 /* What can be told of a chunk by its bytes alone, written to `note`; INQ_SOURCE_PADDING bytes
  * behind them are readable. Runs on any thread. */
-typedef void inq_source_work(const char *bytes, size_t n, void *note);
+typedef void (*inq_source_work)(const char *bytes, size_t n, void *note);
 /* From here on whoever fills a chunk of a threaded source does `work` on it; called again, it
  * changes the work. A source without a thread does none. `note_size` is the same in all calls.
  * Fails with INQ_NOMEM. */
-int inq_source_work_ahead(struct inq_source *source, inq_source_work *work, size_t note_size,
+int inq_source_work_ahead(struct inq_source *source, inq_source_work work, size_t note_size,
                           struct inq_err *err);
-/* The note of the chunk that was had last, valid as long as it; NULL: it has none. */
-const void *inq_source_note(const struct inq_source *source);
-
 /* For readers that have the file read by something else: asks `tick` as inq_source_next does,
  * without delivering. *stop: it wants the source to end here (counted as LIMIT). */
 int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err);
 
 bool inq_source_compressed(const struct inq_source *source);
-/* Whether its bytes are those of the file at inq_source_path, as they are. */
-bool inq_source_is_file(const struct inq_source *source);
-/* Bytes on disk in all, consumed so far (safe to ask from another thread), and decompressed. */
-uint64_t inq_source_size(const struct inq_source *source);
+/* Whether its bytes are those of the file at inq_source_path, as they are; *size gets the bytes on
+ * disk in all. */
+bool inq_source_is_file(const struct inq_source *source, uint64_t *size);
+/* Bytes on disk consumed so far (safe to ask from another thread), and decompressed. */
 uint64_t inq_source_consumed(const struct inq_source *source);
 uint64_t inq_source_delivered(const struct inq_source *source);
 /* TRUNCATED_GZIP, CORRUPT_GZIP and LIMIT found so far; complete once next has returned *n == 0. */

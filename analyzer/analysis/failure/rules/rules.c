@@ -913,10 +913,10 @@ const struct inq_failure_rule *inq_failure_rule_of(const struct inq_log_event *e
     enum inq_log_kind kind = exit ? INQ_LOG_EXIT : event->kind;
     int64_t code = exit ? exit_code(event->code) : event->code;
     if (kind == INQ_LOG_XID) {
-        bool nonfatal = strstr(event->text, "onfatal") != NULL;
-        const struct inq_failure_rule *rule = inq_xid_rule(event->code, nonfatal);
-        return rule->role == INQ_LOG_VICTIM && event->seq > 0 ? inq_xid_rule(event->seq, nonfatal)
-                                                              : rule;
+        const struct inq_failure_rule *rule = inq_xid_rule(event->code, event->text);
+        return rule->role == INQ_LOG_VICTIM && event->seq > 0
+                   ? inq_xid_rule(event->seq, event->text)
+                   : rule;
     }
     size_t n_system = 0;
     const struct inq_failure_rule *system = inq_failure_system_rules(&n_system);

@@ -110,7 +110,7 @@ typedef const char *inq_failure_say(void *ctx, const char *name, size_t n);
 const char *inq_failure_fill(struct inq_arena *arena, const char *format, inq_failure_say *say,
                              void *ctx);
 /* The row of an Xid, which names its own severity. Never NULL. */
-const struct inq_failure_rule *inq_xid_rule(int64_t code, bool nonfatal);
+const struct inq_failure_rule *inq_xid_rule(int64_t code, const char *text);
 /* NVIDIA's name of an Xid. */
 const char *inq_xid_name(int64_t code);
 

@@ -2,6 +2,8 @@
 /* NVIDIA's driver errors: names by number, and what each stands for in the search for a cause. */
 #include "analysis/failure/rules/rules.h"
 
+#include <string.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -225,7 +227,7 @@ const char *inq_xid_name(int64_t code)
         }                                                                                          \
     }
 
-const struct inq_failure_rule *inq_xid_rule(int64_t code, bool nonfatal)
+const struct inq_failure_rule *inq_xid_rule(int64_t code, const char *text)
 {
     static const struct inq_failure_rule ways[] = {
         [XID_NONE] = XID_ROW(CONTEXT, UNKNOWN, "", 0, NULL, NULL),
@@ -253,5 +255,9 @@ const struct inq_failure_rule *inq_xid_rule(int64_t code, bool nonfatal)
                 "is likelier.");
     const struct xid *xid = find(code);
     const struct inq_failure_rule *rule = &ways[xid != NULL ? xid->way : XID_OTHER];
+    if (strstr(text, "NVLink: fatal error") != NULL) { /* its own words, whatever the number */
+        rule = &ways[XID_LINK];
+    }
+    bool nonfatal = strstr(text, "onfatal") != NULL;
     return nonfatal && rule->role == INQ_LOG_CAUSE ? &passing : rule;
 }

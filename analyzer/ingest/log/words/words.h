@@ -61,26 +61,26 @@ static inline const char *inq_log_find(const struct inq_log_scan *scan, const ch
 }
 
 /* What a search of one stretch of text found, so that whoever reads it later need not search. */
-enum { INQ_LOG_MARKS = 512 };
-struct inq_log_mark {
+enum { INQ_LOG_HITS = 512 };
+struct inq_log_hit {
     uint32_t at, lines; /* line ends in front of it */
     bool word;          /* else only how far the search was, to count lines from */
 };
-struct inq_log_marks {
+struct inq_log_hits {
     const struct inq_log_scan *scan; /* that searched it; NULL: none did */
     uint32_t size, covered;          /* its bytes; those in which the words are known that begin */
     uint32_t n;
-    struct inq_log_mark marks[INQ_LOG_MARKS];
+    struct inq_log_hit list[INQ_LOG_HITS];
 };
 
 /* Searches the stretch [p, p + n), below 4 GB, as inq_log_find does. */
-void inq_log_mark(struct inq_log_marks *marks, const struct inq_log_scan *scan, const char *p,
-                  size_t n);
+void inq_log_search(struct inq_log_hits *hits, const struct inq_log_scan *scan, const char *p,
+                    size_t n);
 /* The first word that begins in [from, to) of a stretch that was searched, as inq_log_find finds
- * it; to <= marks->covered. `p` is the text at `from`; 4 KB in front of it are read, as far as
+ * it; to <= hits->covered. `p` is the text at `from`; 4 KB in front of it are read, as far as
  * the stretch goes. */
-const char *inq_log_find_marked(const struct inq_log_marks *marks, const char *p, size_t from,
-                                size_t to, uint64_t *lines);
+const char *inq_log_find_ahead(const struct inq_log_hits *hits, const char *p, size_t from,
+                               size_t to, uint64_t *lines);
 
 /* Hash of the four bytes at p. */
 static inline unsigned inq_log_head(const char *p)

@@ -62,6 +62,18 @@ static void sources__services(void **state)
          "E0314 10:12:35.165575 26 agent.cc:322] DEADLINE_EXCEEDED: Barrier timed out. The first "
          "task at the barrier: /job:w/replica:0/task:0. Some timed out task names:\n"
          "/job:w/replica:0/task:6\n"},
+        {"application_error", "3", "Rank 3 aborted", /* PaddlePaddle's launcher */
+         "ERROR 2026-03-14 10:17:14,611 launch_utils.py:545] ABORT!!! Out of all 4 trainers, the "
+         "trainer process with rank=[3] was aborted. Please check its log.\n"},
+        {"unknown", "0", "Rank 0 exited with code 1",
+         "LAUNCH ERROR 2026-03-14 10:35:54,385 Container failed !!!\nContainer rank 0 status "
+         "failed "
+         "cmd ['/usr/bin/python3', '-u', 'train.py'] code 1 log log/workerlog.0\n"},
+        {"unknown", "", "DeepEP dispatch",
+         TEST_LOG_STEPS
+         "DeepEP dispatch NVL receiver timeout, channel: 0, RDMA: 1, nvl: 6, src nvl: 7\n"},
+        {"gpu_hardware", "", "NVLink failed", /* the driver's words, not its number */
+         "NVRM: Xid (PCI:0000:b9:00): 71, pid=<unknown>, NVLink: fatal error detected on link 6\n"},
         {"network", "", "transport retries exhausted", /* wherever rank 0's steps were flushed */
          "g8:90:690 [1] transport/net_ib.cc:137 NCCL WARN NET/IB : mlx5_3:1 Got async error event: "
          "port error\n"
@@ -121,6 +133,14 @@ static void sources__records_within_records(void **state)
         {"application_error", "3", "Rank 3 raised KeyError: 'a'", /* behind a collector's stamp */
          "2026-03-14T10:00:01.000Z {\"time\": \"2026-03-14T10:00:01Z\", \"level\": \"ERROR\", "
          "\"rank\": 3, \"message\": \"KeyError: 'a'\"}\n"},
+        {"gpu_hardware", "", "NVLink failed", /* a member tells more than the message */
+         "2026-03-14T10:05:32.532Z {\"level\":\"info\",\"ts\":\"2026-03-14T10:05:35Z\",\"msg\":"
+         "\"caught event\",\"details\":{\"severity\":\"warn\",\"message\":\"NVRM: Xid "
+         "(PCI:0000:b9:00): 74, NVLink: fatal error detected on link 6\"}}\n"},
+        {"application_error", "3", "Rank 3 raised KeyError: 'a'",
+         "{\"level\":\"error\",\"ts\":\"2026-03-14T10:05:35Z\",\"rank\":\"3\",\"msg\":\"run "
+         "failed\","
+         "\"error\":\"KeyError: 'a'\"}\n"},
         {"application_error", "2", "Rank 2 raised ValueError: b", /* structlog's colors */
          "2026-03-14T10:00:01Z [\x1b[31mcritical \x1b[0m] crashed \x1b[36mrank\x1b[0m=\x1b[35m2"
          "\x1b[0m \x1b[36mexc\x1b[0m=\x1b[35mValueError: b\x1b[0m\n"},

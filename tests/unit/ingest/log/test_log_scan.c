@@ -110,12 +110,12 @@ static void log_scan__finds_every_word_at_every_level(void **state)
 }
 
 /* A stretch that was searched before answers as a search does, wherever it is asked. */
-static void log_scan__marks_answer_as_a_search_does(void **state)
+static void log_scan__hits_answer_as_a_search_does(void **state)
 {
     (void)state;
     enum { SIZE = 5 * TEXT };
     static char text[SIZE + PADDING];
-    static struct inq_log_marks marks;
+    static struct inq_log_hits hits;
     struct words words = all_words();
     struct inq_log_scan scan;
     uint64_t seed = 11;
@@ -123,12 +123,12 @@ static void log_scan__marks_answer_as_a_search_does(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         size_t n = round < 10 ? (size_t)round : test_random(&seed) % SIZE;
         fill(text, SIZE, &words, &seed);
-        inq_log_mark(&marks, &scan, text, n);
-        assert_int_equal(marks.size, n);
-        assert_true(marks.scan == &scan && marks.covered + (INQ_LOG_WORD_BYTES - 1) >= n);
-        for (int ask = 0; ask < ROUNDS && marks.covered > 0; ask++) {
-            size_t from = test_random(&seed) % marks.covered;
-            size_t to = from + test_random(&seed) % (marks.covered - from + 1);
+        inq_log_search(&hits, &scan, text, n);
+        assert_int_equal(hits.size, n);
+        assert_true(hits.scan == &scan && hits.covered + (INQ_LOG_WORD_BYTES - 1) >= n);
+        for (int ask = 0; ask < ROUNDS && hits.covered > 0; ask++) {
+            size_t from = test_random(&seed) % hits.covered;
+            size_t to = from + test_random(&seed) % (hits.covered - from + 1);
             uint64_t lines = 5;
             uint64_t expected_lines = 5;
             const char *expected = text + from;
@@ -138,18 +138,18 @@ static void log_scan__marks_answer_as_a_search_does(void **state)
                 expected_lines -= *p == '\n';
             }
             expected = expected != NULL && expected < text + to ? expected : NULL;
-            assert_ptr_equal(inq_log_find_marked(&marks, text + from, from, to, &lines), expected);
+            assert_ptr_equal(inq_log_find_ahead(&hits, text + from, from, to, &lines), expected);
             assert_int_equal(lines, expected_lines);
         }
     }
 }
 
 /* Of a stretch with too many words the rest is left to a search of its own. */
-static void log_scan__marks_end_where_there_is_no_room(void **state)
+static void log_scan__hits_end_where_there_is_no_room(void **state)
 {
     (void)state;
     static char text[16 * TEXT + PADDING];
-    static struct inq_log_marks marks;
+    static struct inq_log_hits hits;
     struct words words = all_words();
     struct inq_log_scan scan;
     uint64_t lines = 0;
@@ -157,11 +157,11 @@ static void log_scan__marks_end_where_there_is_no_room(void **state)
     for (size_t i = 0; i < 16 * TEXT; i += 16) {
         memcpy(text + i, "NVRM: Xid     \n\n", 16);
     }
-    inq_log_mark(&marks, &scan, text, 16 * TEXT);
-    assert_int_equal(marks.n, INQ_LOG_MARKS);
-    assert_in_range(marks.covered, 16 * (INQ_LOG_MARKS - 16), 16 * INQ_LOG_MARKS);
-    size_t last = marks.covered - 1;
-    assert_ptr_equal(inq_log_find_marked(&marks, text + 1, 1, last, &lines), text + 16);
+    inq_log_search(&hits, &scan, text, 16 * TEXT);
+    assert_int_equal(hits.n, INQ_LOG_HITS);
+    assert_in_range(hits.covered, 16 * (INQ_LOG_HITS - 16), 16 * INQ_LOG_HITS);
+    size_t last = hits.covered - 1;
+    assert_ptr_equal(inq_log_find_ahead(&hits, text + 1, 1, last, &lines), text + 16);
     assert_int_equal(lines, 2);
 }
 
@@ -192,8 +192,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_scan__finds_every_word_at_every_level),
-        cmocka_unit_test(log_scan__marks_answer_as_a_search_does),
-        cmocka_unit_test(log_scan__marks_end_where_there_is_no_room),
+        cmocka_unit_test(log_scan__hits_answer_as_a_search_does),
+        cmocka_unit_test(log_scan__hits_end_where_there_is_no_room),
         cmocka_unit_test(log_scan__stops_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,16 +163,6 @@ void inq_reductions_issue(struct inq_reductions *x, int32_t rank, int32_t stage,
     }
 }
 
-bool inq_reductions_pending(const struct inq_reductions *x, int32_t rank)
-{
-    for (size_t k = x->n > 0 ? x->head[rank] : 0; x->n > 0 && k < x->end[rank]; k++) {
-        if (x->parts[k].to_issue == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int64_t inq_reductions_end(const struct inq_reductions *x, int32_t rank, int32_t stage)
 {
     const struct inq_reduction_part *part = part_of(x, rank, stage);

@@ -40,7 +40,15 @@ void inq_reductions_release(struct inq_reductions *reductions);
 void inq_reductions_issue(struct inq_reductions *reductions, int32_t rank, int32_t stage,
                           int64_t now_ns, void (*ended)(void *ctx, int32_t rank), void *ctx);
 /* Whether the rank has issued an all-reduce whose end is not known. */
-bool inq_reductions_pending(const struct inq_reductions *reductions, int32_t rank);
+static inline bool inq_reductions_pending(const struct inq_reductions *x, int32_t rank)
+{
+    for (size_t k = x->n > 0 ? x->head[rank] : 0; x->n > 0 && k < x->end[rank]; k++) {
+        if (x->parts[k].to_issue == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 /* End of the rank's all-reduce of `stage`; -1: not known, or none. */
 int64_t inq_reductions_end(const struct inq_reductions *reductions, int32_t rank, int32_t stage);
 /* INQ_DEADLOCK, with the ranks that issue them in different orders, when one never began. */

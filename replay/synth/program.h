@@ -56,8 +56,5 @@ uint32_t inq_synth_add_meeting(struct synth_program *program, int64_t transfer_n
 /* `to` starts no earlier than `lag_ns` after the end of `from`. SYNTH_NONE on either side: none. */
 void inq_synth_add_edge(struct synth_program *program, uint32_t from, uint32_t to, int32_t lag_ns);
 void inq_synth_add_seat(struct synth_program *program, uint32_t node, uint32_t meeting);
-/* Computes all times, from 0 on. Fails with INQ_DEADLOCK when some node can never start. */
-int inq_synth_run(struct synth_program *program, struct inq_err *err);
-void inq_synth_program_release(struct synth_program *program);
 
 #endif

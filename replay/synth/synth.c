@@ -31,6 +31,105 @@ static int allocate(struct synth_sim *sim, const struct inq_synth_spec *spec, st
     return INQ_OK;
 }
 
+/* ---- times ------------------------------------------------------------------------------------
+ */
+
+/* Nodes that may start, in any order: the times do not depend on it. */
+struct ready {
+    uint32_t *node;
+    size_t n, done;
+};
+
+static void finish(struct synth_program *program, uint32_t index, struct ready *ready)
+{
+    const struct synth_node *node = &program->nodes[index];
+    ready->done++;
+    for (uint32_t e = node->first_edge; e != SYNTH_NONE; e = program->edges[e].next) {
+        const struct synth_edge *edge = &program->edges[e];
+        struct synth_node *to = &program->nodes[edge->to];
+        int64_t earliest = node->end_ns + edge->lag_ns;
+        if (earliest > to->start_ns) {
+            to->start_ns = earliest;
+        }
+        if (--to->pending == 0) {
+            ready->node[ready->n++] = edge->to;
+        }
+    }
+}
+
+static void leave(struct synth_program *program, const struct synth_meeting *meeting,
+                  struct ready *ready)
+{
+    int64_t end = meeting->last_arrival_ns + meeting->transfer_ns;
+    for (uint32_t s = meeting->first_seat; s != SYNTH_NONE; s = program->seats[s].next_of_meeting) {
+        uint32_t index = program->seats[s].node;
+        struct synth_node *node = &program->nodes[index];
+        if (end + node->dur_ns > node->end_ns) {
+            node->end_ns = end + node->dur_ns;
+        }
+        if (--node->meetings_left == 0) {
+            finish(program, index, ready);
+        }
+    }
+}
+
+static void start(struct synth_program *program, uint32_t index, struct ready *ready)
+{
+    struct synth_node *node = &program->nodes[index];
+    if (node->first_seat == SYNTH_NONE) {
+        node->end_ns = node->start_ns + node->dur_ns;
+        finish(program, index, ready);
+        return;
+    }
+    for (uint32_t s = node->first_seat; s != SYNTH_NONE; s = program->seats[s].next_of_node) {
+        struct synth_meeting *meeting = &program->meetings[program->seats[s].meeting];
+        if (node->start_ns > meeting->last_arrival_ns) {
+            meeting->last_arrival_ns = node->start_ns;
+        }
+        if (--meeting->pending == 0) {
+            leave(program, meeting, ready);
+        }
+    }
+}
+
+/* Computes all times, from 0 on. Fails with INQ_DEADLOCK when some node can never start. */
+static int run_program(struct synth_program *program, struct inq_err *err)
+{
+    if (program->code != INQ_OK) {
+        return inq_err_set(err, (enum inq_code)program->code, "the run is too large");
+    }
+    struct ready ready = {.node = inq_mem_alloc((program->n_nodes + 1) * sizeof(uint32_t))};
+    if (ready.node == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (size_t i = program->n_nodes; i-- > 0;) {
+        if (program->nodes[i].pending == 0) {
+            ready.node[ready.n++] = (uint32_t)i;
+        }
+    }
+    while (ready.n > 0) {
+        start(program, ready.node[--ready.n], &ready);
+    }
+    inq_mem_free(ready.node);
+    if (ready.done != program->n_nodes) {
+        return inq_err_set(err, INQ_DEADLOCK, "%zu of %zu operations of the run can never start",
+                           program->n_nodes - ready.done, program->n_nodes);
+    }
+    return INQ_OK;
+}
+
+static void release_program(struct synth_program *program)
+{
+    inq_mem_free(program->nodes);
+    inq_mem_free(program->edges);
+    inq_mem_free(program->seats);
+    inq_mem_free(program->meetings);
+    *program = (struct synth_program){0};
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------
+ */
+
 /* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
  * release_sim, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */
 static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, uint64_t active,
@@ -44,7 +143,7 @@ static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, ui
     if (code == INQ_OK) {
         code = inq_synth_build(sim, err);
     }
-    return code != INQ_OK ? code : inq_synth_run(&sim->program, err);
+    return code != INQ_OK ? code : run_program(&sim->program, err);
 }
 
 static void release_meetings(struct synth_meetings *meetings, size_t n)
@@ -70,7 +169,7 @@ static void release_sim(struct synth_sim *sim)
             n == 0 ? 0 : (size_t)inq_synth_group_count(sim->plan.spec, (enum synth_role)role);
         release_meetings(sim->groups[role], groups);
     }
-    inq_synth_program_release(&sim->program);
+    release_program(&sim->program);
     inq_synth_plan_release(&sim->plan);
     *sim = (struct synth_sim){0};
 }

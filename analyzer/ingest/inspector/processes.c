@@ -597,7 +597,7 @@ static bool same_host(const struct inq_shard *a, const struct inq_shard *b, size
 
 /* How the operations of `own` agree with the traces of other formats among the shards: *text (of
  * its arena). The rank on its host whose kernels begin when they do is the one. */
-static int tell_agreement(struct inq_shard *own, const struct inq_shard *shards, size_t n,
+static int explain_agreement(struct inq_shard *own, const struct inq_shard *shards, size_t n,
                           const char **text, struct inq_err *err)
 {
     struct agreement best = {.off_ns = (double)INFINITY};
@@ -657,7 +657,7 @@ int inq_inspector_join(struct inq_shard *shards, size_t n, struct inq_err *err)
         }
         if (find_other(shards, n, &shards[i]) != NULL) {
             const char *text = "";
-            code = tell_agreement(&shards[i], shards, n, &text, err);
+            code = explain_agreement(&shards[i], shards, n, &text, err);
             inq_unrecognized_set_aside(&shards[i], text);
             continue;
         }

@@ -2,7 +2,6 @@
 /* What is known of a file, and piles of files being divided. */
 #include "trace/build/jobs_unit.h"
 
-#include "base/mem.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -45,16 +44,6 @@ int inq_pile_sort(struct inq_division *d, const struct inq_pile *pile, struct in
 {
     return inq_sort(d->order + pile->lo, pile->hi - pile->lo, sizeof *d->order, by_key, d->key,
                     err);
-}
-
-int inq_pile_push(struct inq_division *d, size_t lo, size_t hi, bool sifted, struct inq_err *err)
-{
-    int code = inq_mem_grow(&d->piles, &d->cap_piles, d->n_piles + 1, sizeof *d->piles,
-                            SIZE_MAX / 64, err);
-    if (code == INQ_OK && lo < hi) {
-        d->piles[d->n_piles++] = (struct inq_pile){lo, hi, sifted};
-    }
-    return code;
 }
 
 /* Makes piles of the parts; *several tells whether there is more than one. */

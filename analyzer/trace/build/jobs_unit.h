@@ -3,6 +3,7 @@
 #ifndef INQ_TRACE_BUILD_JOBS_UNIT_H
 #define INQ_TRACE_BUILD_JOBS_UNIT_H
 
+#include "base/mem.h"
 #include "base/hash.h"
 #include "trace/build/jobs.h"
 
@@ -45,7 +46,16 @@ static inline struct inq_unit *inq_unit_at(const struct inq_division *d, size_t 
 }
 
 /* Adds order[lo .. hi) as the pile to look at next; an empty one is none. */
-int inq_pile_push(struct inq_division *d, size_t lo, size_t hi, bool sifted, struct inq_err *err);
+static inline int inq_pile_push(struct inq_division *d, size_t lo, size_t hi, bool sifted,
+                                struct inq_err *err)
+{
+    int code = inq_mem_grow(&d->piles, &d->cap_piles, d->n_piles + 1, sizeof *d->piles,
+                            SIZE_MAX / 64, err);
+    if (code == INQ_OK && lo < hi) {
+        d->piles[d->n_piles++] = (struct inq_pile){lo, hi, sifted};
+    }
+    return code;
+}
 /* Makes new piles of the parts (d->part) of a pile; *several tells whether there is more than one:
  * if not, none is made. */
 int inq_pile_divide(struct inq_division *d, const struct inq_pile *pile, bool *several,

@@ -298,11 +298,11 @@ struct inq_step_total {
 /* Of a job with reduced partials: how far those steps stand for the run that have all their rows on
  * every rank, the only ones in the trace. Lengths are means over ranks and steps; -1 unknown. */
 struct inq_reduced {
-    size_t n_ranks;             /* whose files were reduced */
-    size_t n_steps;             /* recorded by them */
-    size_t n_whole;             /* in the trace */
-    size_t n_stand_out;         /* of those, kept because they were long on some rank */
-    int64_t mean_ns, whole_ns;  /* length of all steps, and of those in the trace */
+    size_t n_ranks;            /* whose files were reduced */
+    size_t n_steps;            /* recorded by them */
+    size_t n_whole;            /* in the trace */
+    size_t n_stand_out;        /* of those, kept because they were long on some rank */
+    int64_t mean_ns, whole_ns; /* length of all steps, and of those in the trace */
     int64_t work_ns[INQ_CLASS_COUNT], whole_work_ns[INQ_CLASS_COUNT]; /* durations, by class */
 };
 
@@ -337,7 +337,7 @@ struct inq_rank {
     size_t n_labels, cap_labels;
     struct inq_label *labels;
 
-    bool reduced;    /* of a partial that has all rows of some steps only */
+    bool reduced; /* of a partial that has all rows of some steps only */
     size_t n_totals, cap_totals;
     struct inq_step_total *totals; /* by number; of a step that is not there nothing is known */
 };
@@ -426,7 +426,7 @@ struct inq_trace {
     uint64_t unmatched_comms; /* communication events that no collective holds */
 
     const struct inq_reduced *reduced; /* NULL: no file of it was */
-    bool cut;          /* to some of its steps or to a range of time */
+    bool cut;                          /* to some of its steps or to a range of time */
     int64_t origin_ns; /* if so: the first moment before that, which times in reports count from */
 
     /* Flight Recorder dumps, by rank (flight.h). A job that left only these has ranks without

@@ -340,14 +340,12 @@ static void find_gaps(struct inq_counterfactual *x, const struct inq_step_stats 
         int64_t end_ns = INT64_MIN;
         int64_t begin_ns = INT64_MIN;
         for (size_t r = 0; r < cells->n_ranks; r++) {
-            const struct inq_step_stat *before =
-                inq_step_stat_at(cells, r, x->first_step + s - 1);
+            const struct inq_step_stat *before = inq_step_stat_at(cells, r, x->first_step + s - 1);
             const struct inq_step_stat *cell = inq_step_stat_at(cells, r, x->first_step + s);
             end_ns = before->valid && before->end_ns > end_ns ? before->end_ns : end_ns;
             begin_ns = cell->valid && cell->start_ns > begin_ns ? cell->start_ns : begin_ns;
         }
-        if (step->number != step[-1].number + 1 && end_ns != INT64_MIN &&
-            begin_ns > end_ns) {
+        if (step->number != step[-1].number + 1 && end_ns != INT64_MIN && begin_ns > end_ns) {
             x->gaps_ns[s] = begin_ns - end_ns;
         }
     }

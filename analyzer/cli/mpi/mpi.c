@@ -36,7 +36,7 @@ struct request {
     int jobs; /* 0: all cores, which processes of one machine split */
     bool operators;
     size_t reduced_steps; /* WORK_WRITE */
-    int status; /* WORK_END: exit with this */
+    int status;           /* WORK_END: exit with this */
     uint64_t bytes;
 };
 

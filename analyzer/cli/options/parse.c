@@ -92,7 +92,7 @@ static const struct inq_option options[] = {
      "BW in full)"},
     {INQ_OPT_ENGINE, 0, "engine", "ENGINE", "sim|host|cuda", INQ_COMPLETE_CHOICES,
      "what executes: CPU threads on real clocks (host, the default), GPUs, or only the simulator"},
-    {INQ_OPT_STEPS, 0, "steps", "N", NULL, INQ_COMPLETE_NONE, 
+    {INQ_OPT_STEPS, 0, "steps", "N", NULL, INQ_COMPLETE_NONE,
      "replay: execute the step N times in a row; ingest --reduced: keep N steps whole (default 3)"},
     {INQ_OPT_SCALE, 0, "scale", "X", NULL, INQ_COMPLETE_NONE,
      "multiply all times by X: 0.01 executes in a hundredth of the time"},

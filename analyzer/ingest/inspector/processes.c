@@ -598,7 +598,7 @@ static bool same_host(const struct inq_shard *a, const struct inq_shard *b, size
 /* How the operations of `own` agree with the traces of other formats among the shards: *text (of
  * its arena). The rank on its host whose kernels begin when they do is the one. */
 static int explain_agreement(struct inq_shard *own, const struct inq_shard *shards, size_t n,
-                          const char **text, struct inq_err *err)
+                             const char **text, struct inq_err *err)
 {
     struct agreement best = {.off_ns = (double)INFINITY};
     struct work work;

@@ -111,8 +111,8 @@ struct inq_kineto {
     bool device;     /* what only a recording of a device has */
     bool legacy;     /* of the profiler before Kineto: no categories */
     const char *kind_of_device; /* where events or processes say that it is no GPU; else NULL */
-    uint64_t odd;    /* elements of it that are no events */
-    uint64_t slices; /* rows kept in case that the trace is a generic one */
+    uint64_t odd;               /* elements of it that are no events */
+    uint64_t slices;            /* rows kept in case that the trace is a generic one */
 
     /* names */
     uint32_t memo[INQ_NAME_MEMO]; /* string ids by a cheap hash of the text */

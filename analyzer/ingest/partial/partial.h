@@ -15,7 +15,7 @@
 struct inq_partial_origin {
     uint64_t bytes;
     int64_t modified_ns;
-    uint64_t ends; /* hash of the first and last 64 KiB */
+    uint64_t ends;  /* hash of the first and last 64 KiB */
     uint64_t steps; /* that a reduced partial keeps whole; 0: it is a full one */
 };
 

@@ -83,8 +83,7 @@ static const struct inq_key clock_keys[] = {
          .null_item = "a file whose rank is not known"},                                           \
         INQ_KEY("ranks_missing", INTEGERS, "", "ranks without a file"),                            \
         INQ_KEY_OF("ranks_unread", OBJECTS,                                                        \
-                   "ranks with a file that could not be read: they are not missing",               \
-                   unread_keys),                                                                   \
+                   "ranks with a file that could not be read: they are not missing", unread_keys), \
         INQ_KEY_OF_IF("reduced", OBJECT, "what reduced partials leave unknown", "none is reduced", \
                       reduced_keys)
 

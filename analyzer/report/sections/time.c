@@ -229,7 +229,8 @@ static void build_rank_account(const struct inq_context *context, struct inq_tab
     }
     table->note = inq_arena_printf(
         context->arena, "%s%sshare: compute, communication, copies, idle", note,
-        waited_ns != NULL ? "delays: how long all others together waited directly for this rank; " : "");
+        waited_ns != NULL ? "delays: how long all others together waited directly for this rank; "
+                          : "");
     inq_table_unit(table, account->t_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(context, table);

@@ -18,7 +18,8 @@ const char *inq_sentence_where(const struct inq_context *context);
 const char *inq_sentence_run(const struct inq_context *context);
 /* What reduced partials leave unknown; "" where there are none. */
 const char *inq_sentence_reduced(const struct inq_context *context);
-/* Missing ranks, damaged files, reduced partials, selected ranks: what limits the answer; "" if nothing. */
+/* Missing ranks, damaged files, reduced partials, selected ranks: what limits the answer; "" if
+ * nothing. */
 const char *inq_sentence_limits(const struct inq_context *context);
 /* Whether the verdict has said what the finding says: a report says nothing twice. */
 bool inq_sentence_told(const struct inq_context *context, const struct inq_finding *finding);

@@ -81,7 +81,7 @@ static void worlds__launchers(void **state)
 static void worlds__a_local_rank_is_a_rank_on_one_host(void **state)
 {
     (void)state;
-#define WARNS(host)  host ":4011:4102 [0] NCCL WARN Call to connect returned Connection refused\n"
+#define WARNS(host) host ":4011:4102 [0] NCCL WARN Call to connect returned Connection refused\n"
 #define ENDED                                                                                      \
     "E0314 10:05:31.704000 4012 torch/distributed/elastic/multiprocessing/api.py:874] failed "     \
     "(exitcode: -6) local_rank: 1 (pid: 3042) of binary: /x/python3\n"

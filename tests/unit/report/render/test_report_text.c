@@ -103,9 +103,8 @@ static void text__a_cause_that_hides_says_each_cost_once(void **state)
 {
     (void)state;
     expect_numbers(19999, "\n     repaired alone gains 20.0 us per step; confidence: supported");
-    expect_numbers(20000,
-                   "\n     costs 20.0 us per step (1.0 %); 200 us per step once the causes "
-                   "before it are repaired;\n     confidence: supported");
+    expect_numbers(20000, "\n     costs 20.0 us per step (1.0 %); 200 us per step once the causes "
+                          "before it are repaired;\n     confidence: supported");
     expect_numbers(190000, "\n     costs 190 us per step (9.5 %); confidence: supported");
 }
 

@@ -71,7 +71,7 @@ static bool copy_frame(const char *file, const char *end, char *peer, size_t siz
         inq_log_copy_word(in, end, "", name, sizeof name);
     }
     (void)snprintf(peer, size, "%.*s:%lld%s%s", (int)len, close - len, (long long)at,
-                   name[0] != '\0' ? " " : "", name);
+                   name[0] != '\0' ? " in " : "", name);
     uncolor(peer);
     return true;
 }

@@ -65,11 +65,11 @@ static void floor__progress_bars_share_the_line(void **state)
         {"behind an error", "unknown", "", "flux capacitor is empty\"",
          TEST_LOG_STEPS "\rtraining:  41%|####      | 41/100\r[ERROR] flux capacitor is empty"
                         "\rtraining:  42%|####      | 42/100\n"},
-        {"behind an exception", "application_error", "", "KeyError: 'tokens' at train.py:9 main",
+        {"behind an exception", "application_error", "", "KeyError: 'tokens' at train.py:9 in main",
          TEST_LOG_STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
                         "KeyError: 'tokens'\rtraining:  42%|####      | 42/100\n"},
         {"lines that end as on Windows", "application_error", "",
-         "KeyError: 'tokens' at train.py:9 main",
+         "KeyError: 'tokens' at train.py:9 in main",
          TEST_LOG_STEPS "Traceback (most recent call last):\r\n  File \"train.py\", line 9, in "
                         "main\r\nKeyError: 'tokens'\r\n"},
     };
@@ -84,7 +84,7 @@ static void floor__own_exceptions_are_not_denied(void **state)
         {"a store that is no TCPStore", "application_error", "", "feature store has no shard 7",
          TEST_LOG_STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
                         "RuntimeError: feature store has no shard 7\n"},
-        {"one that speaks of a connection", "application_error", "", "train.py:9 main",
+        {"one that speaks of a connection", "application_error", "", "train.py:9 in main",
          "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
          "  File \"/x/lib/python3.11/site-packages/h/hub.py\", line 3, in get\n"
          "RuntimeError: Connection string is malformed\n"},

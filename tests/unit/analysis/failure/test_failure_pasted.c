@@ -42,7 +42,7 @@ static void pasted__what_a_library_says_of_itself(void **state)
          "  what():  NCCL Error 1: unhandled cuda error\n"
          "./go.sh: line 9: 2101 Aborted                 (core dumped) python train.py\n"},
         /* NCCL that fails by itself says why in a warning, and accuses no peer */
-        {"unknown", "", "NCCL failed on rank 1 at /w/train.py:12 main: no algorithm",
+        {"unknown", "", "NCCL failed on rank 1 at /w/train.py:12 in main: no algorithm",
          "1: n1:41367:41367 [1] enqueue.cc:422 NCCL WARN Error : no algorithm/protocol available\n"
          "1: Traceback (most recent call last):\n1:   File \"/w/train.py\", line 12, in main\n"
          "1: RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1047, internal error, NCCL "
@@ -136,7 +136,7 @@ static void pasted__what_launchers_say(void **state)
          "                    \"terminated\": {\n                        \"exitCode\": 137,\n"
          "                        \"reason\": \"Error\"\n"},
         {"application_error", "5",
-         "Rank 5 raised KeyError: 'last_optimizer_state' at /w/cli.py:88 main",
+         "Rank 5 raised KeyError: 'last_optimizer_state' at /w/cli.py:88 in main",
          "Traceback (most recent call last):\n"
          "  File \"/opt/lib/python3.7/site-packages/torch/multiprocessing/spawn.py\", line 119, in "
          "join\n    raise Exception(msg)\nException:\n\n"
@@ -150,7 +150,7 @@ static void pasted__what_launchers_say(void **state)
          "finishing this task.\n(Runner pid=892) \tclass_name: WorkerDict\n"
          "(Runner pid=892) \tactor_id: 2611\n(Runner pid=892) \tpid: 909\n"},
         {"application_error", "",
-         "Process 585 on 10.1.1.4 raised KeyError: 'w' at /w/sync.py:9 run",
+         "Process 585 on 10.1.1.4 raised KeyError: 'w' at /w/sync.py:9 in run",
          "(Actor pid=585, ip=10.1.1.4) (EngineCore pid=586) Traceback (most recent call last):\n"
          "(Actor pid=585, ip=10.1.1.4) (EngineCore pid=586)   File \"/w/sync.py\", line 9, in "
          "run\n(Actor pid=585, ip=10.1.1.4) (EngineCore pid=586) KeyError: 'w'\n"},
@@ -202,7 +202,8 @@ static void pasted__what_machines_say(void **state)
          "operate in serial mode\nTraceback (most recent call last):\n"
          "  File \"/opt/lib/python3.9/multiprocessing/synchronize.py\", line 57, in __init__\n"
          "OSError: [Errno 28] No space left on device\n"},
-        {"host", "", "is used up at /w/train.py:12 main: OSError: [Errno 122] Disk quota exceeded",
+        {"host", "",
+         "is used up at /w/train.py:12 in main: OSError: [Errno 122] Disk quota exceeded",
          "Traceback (most recent call last):\n  File \"/w/train.py\", line 12, in main\n"
          "OSError: [Errno 122] Disk quota exceeded\n"},
     };

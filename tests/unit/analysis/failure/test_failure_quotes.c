@@ -18,20 +18,20 @@ static void quotes__the_place_in_the_users_code(void **state)
 {
     (void)state;
     static const struct test_log_row rows[] = {
-        {"application_error", "", "401 Client Error at sft.py:60 main",
+        {"application_error", "", "401 Client Error at sft.py:60 in main",
          "Traceback (most recent call last):\n" LIBRARY "hub.HTTPError: 401 Client Error\n\n"
          "The above exception was the direct cause of the following exception:\n\n"
          "Traceback (most recent call last):\n  File \"sft.py\", line 60, in main\n    load()\n"
          "  File \"/opt/conda/lib/python3.11/site-packages/hub/load.py\", line 3, in load\n"
          "OSError: You are trying to access a gated repo.\n"},
-        {"application_error", "", "KeyError: 'a' at sft.py:61 main",
+        {"application_error", "", "KeyError: 'a' at sft.py:61 in main",
          "Traceback (most recent call last):\n" LIBRARY "KeyError: 'a'\n\n"
          "During handling of the above exception, another exception occurred:\n\n"
          "Traceback (most recent call last):\n" LIBRARY "hub.Missing: no such key\n\n"
          "During handling of the above exception, another exception occurred:\n\n"
          "Traceback (most recent call last):\n  File \"sft.py\", line 61, in main\n"
          "RuntimeError: could not load\n"},
-        {"application_error", "2", "segmentation fault at /w/fused.py:31 forward",
+        {"application_error", "2", "segmentation fault at /w/fused.py:31 in forward",
          TEST_LOG_STEPS
          "[rank2]: Fatal Python error: Segmentation fault\n[rank2]: \n"
          "[rank2]: Thread 0x00007f1b1f7fe641 (most recent call first):\n"
@@ -65,7 +65,7 @@ static void quotes__the_place_in_the_users_code(void **state)
          "Name:             llama-worker-3\nNode:             gke-7/10.4.0.19\nContainers:\n"
          "  pytorch:\n    State:          Terminated\n      Reason:       OOMKilled\n      Exit "
          "Code:    137\n"},
-        {"application_error", "", "KeyError: 'mask' at /w/model.py:12 forward.",
+        {"application_error", "", "KeyError: 'mask' at /w/model.py:12 in forward.",
          "job-worker-1 pytorch step 1 loss 2.5\njob-worker-1 pytorch Traceback (most recent call "
          "last):\njob-worker-1 pytorch   File \"/w/model.py\", line 12, in forward\njob-worker-0 "
          "pytorch step 2 loss 2.4\njob-worker-1 pytorch     y = x['mask']\njob-worker-1 pytorch "
@@ -84,7 +84,7 @@ static void quotes__the_place_in_the_users_code(void **state)
          "the size of a message: Message truncated : received 128 bytes",
          "node0:2000:2090 [0] misc/socket.cc:484 NCCL WARN Message truncated : received 128 bytes "
          "instead of 64\n[rank0]: Message truncated : received 128 bytes instead of 64\n"},
-        {"application_error", "", "at /app/data.py:31 __next__.",
+        {"application_error", "", "at /app/data.py:31 in __next__.",
          "{\"severity\": \"ERROR\", \"timestamp\": \"2025-06-02T10:00:51.5Z\", \"textPayload\": "
          "\"Traceback (most recent call last):\\n  File \\\"/app/train.py\\\", line 88, in step\\n "
          "   "
@@ -116,7 +116,7 @@ static void quotes__the_place_in_the_users_code(void **state)
          "UCX transfers of process 4411 on n03 failed: Transport retry count exceeded",
          "[1748858400.112233] [n03:4411 :0]    ib_mlx5_log.c:177  UCX  ERROR Transport retry count "
          "exceeded on mlx5_2:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)\n"},
-        {"application_error", "", "KeyError: 'mask' at /w/train.py:77 main.",
+        {"application_error", "", "KeyError: 'mask' at /w/train.py:77 in main.",
          "\x1b[31m\xe2\x95\xad\xe2\x94\x80 \x1b[0m\x1b[1;31mTraceback \x1b[0m\x1b[1;2;31m(most "
          "recent "
          "call last)\x1b[0m\x1b[31m \xe2\x94\x80\xe2\x95\xae\x1b[0m\n"

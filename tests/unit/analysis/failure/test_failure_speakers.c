@@ -24,7 +24,7 @@ static void speakers__records_in_color(void **state)
         {"application_error", "3", "Rank 3 raised KeyError: 'a'",
          RED "{" STAMP "1Z\", \"rank\": 3, \"message\": \"start\"}" PLAIN "\n" RED "{" STAMP
              "2Z\", \"level\": \"ERROR\", \"rank\": 3, \"message\": \"KeyError: 'a'\"}" PLAIN "\n"},
-        {"application_error", "5", "Rank 5 raised KeyError: 'b' at t.py:3 f",
+        {"application_error", "5", "Rank 5 raised KeyError: 'b' at t.py:3 in f",
          "{" STAMP "1Z\", \"rank\": 5, \"message\": \"start\"}\n{" STAMP
          "2Z\", \"levelname\": \"\\u001b[31mERROR\\u001b[0m\", \"rank\": 5, \"message\": "
          "\"uncaught\\nTraceback (most recent call last):\\n  File \\\"t.py\\\", line 3, in f\\n"

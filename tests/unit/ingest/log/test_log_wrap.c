@@ -35,7 +35,7 @@ static void log_wrap__of_a_container(void **state)
     const struct inq_log_event *event = test_log_event(&log, INQ_LOG_PYTHON_ERROR, 0);
     assert_non_null(event);
     assert_int_equal(event->line, 5);
-    assert_string_equal(event->peer, "/w/t.py:31 <module>");
+    assert_string_equal(event->peer, "/w/t.py:31 in <module>");
     assert_string_equal(event->text,
                         "2025-03-04T11:02:11.100000000Z [rank3]: KeyError: 'caf\xc3\xa9'");
     assert_int_equal(log.run->traces[0]->logs[0]->n_metrics, 2);
@@ -129,7 +129,7 @@ static void log_label__machines_and_pods(void **state)
         test_log_expect(&log, "cuda_error", "");
         (void)snprintf(line, sizeof line,
                        "A process on %s met a GPU error: CUBLAS_STATUS_EXECUTION_FAILED when "
-                       "calling `cublasGemmEx` at /w/train.py:61 main.",
+                       "calling `cublasGemmEx` at /w/train.py:61 in main.",
                        cases[i].host);
         assert_string_equal(log.failure->headline, line);
         assert_string_equal(test_log_event(&log, INQ_LOG_CUDA_ERROR, 0)->host, cases[i].host);

@@ -308,6 +308,19 @@ struct inq_hccl_name inq_hccl_name(const char *name)
     return parsed;
 }
 
+/* "nccl:all_reduce", "hccl:...", "c10d::allreduce_", "record_param_comms". */
+static bool match_comm(const char *name, size_t len)
+{
+    static const char *const prefixes[] = {"gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
+    const char *end = NULL;
+    for (size_t i = 0; i < COUNT(prefixes); i++) {
+        if (starts_with(name, len, prefixes[i])) {
+            return true;
+        }
+    }
+    return find_ccl(name, len, &end) && end < name + len && *end == ':';
+}
+
 enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
 {
     static const struct text_code kinds[] = {
@@ -346,14 +359,15 @@ enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
         {"send_recv", INQ_COLL_SENDRECV},
         {"coalesced", INQ_COLL_COALESCED},
     };
-    const char *prefix = NULL; /* "nccl:all_reduce", "hccl:..." */
-    if (find_ccl(name, len, &prefix) && prefix < name + len && *prefix == ':') {
-        len -= (size_t)(prefix + 1 - name);
-        name = prefix + 1;
-    } else if (starts_with(name, len, "c10d::")) {
+    if (starts_with(name, len, "c10d::")) {
         name += 6;
         len -= 6;
         len -= len > 0 && name[len - 1] == '_'; /* "c10d::allreduce_" works in place */
+    } else if (match_comm(name, len)) {         /* "nccl:all_reduce", "gloo:...", "hccl:..." */
+        const char *colon = memchr(name, ':', len);
+        size_t prefix = colon != NULL ? (size_t)(colon + 1 - name) : 0;
+        name += prefix;
+        len -= prefix;
     }
     const char *space = len > 0 ? memchr(name, ' ', len) : NULL; /* "send 1->2", "recv 3<-0" */
     len = space != NULL ? (size_t)(space - name) : len;
@@ -516,19 +530,6 @@ static bool match_pipeline(const char *name, size_t len, int64_t *number)
     }
     *number = p < end && p > name + 3 ? leading_number(p, end) : -1;
     return true;
-}
-
-/* "nccl:all_reduce", "hccl:...", "c10d::allreduce_", "record_param_comms". */
-static bool match_comm(const char *name, size_t len)
-{
-    static const char *const prefixes[] = {"gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
-    const char *end = NULL;
-    for (size_t i = 0; i < COUNT(prefixes); i++) {
-        if (starts_with(name, len, prefixes[i])) {
-            return true;
-        }
-    }
-    return find_ccl(name, len, &end) && end < name + len && *end == ':';
 }
 
 enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *number)

@@ -414,8 +414,9 @@ static enum inq_failure_situation of_unknown(const struct inq_failure_case *c)
     return c->failure->n_suspected == 0 && c->trace->dumps[0]->unfollowed ? INQ_SITUATION_UNFOLLOWED
            : c->failure->n_suspected == 0                                 ? INQ_SITUATION_UNCLEAR
            : c->scattered                                                 ? INQ_SITUATION_SCATTERED
-           : c->doubtful                                                  ? INQ_SITUATION_DOUBTFUL
-                                                                          : lack_of(c);
+           : c->several_late ? INQ_SITUATION_SEVERAL_LATE
+           : c->doubtful     ? INQ_SITUATION_DOUBTFUL
+                             : lack_of(c);
 }
 
 static enum inq_failure_situation situation_of(const struct inq_failure_case *c)

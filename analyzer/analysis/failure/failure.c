@@ -259,6 +259,37 @@ static bool is_joined_for_certain(const struct inq_failure_case *c, uint32_t ran
            (!op->entry->is_p2p || inq_state_partner(&c->model, rank, op).exact);
 }
 
+/* In how many groups others wait for ranks that are stuck; `seen` [n_groups] is scratch. */
+static size_t count_beginnings(const struct inq_failure_case *c, bool *seen)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        const struct inq_state_node *node = &c->waits.nodes[r];
+        if (inq_state_is_blocked(node)) {
+            uint32_t team = c->model.ranks[node->waiter].pending[node->waiter_op].team;
+            n += !seen[team];
+            seen[team] = true;
+        }
+    }
+    memset(seen, 0, c->model.n_groups * sizeof *seen);
+    return n;
+}
+
+/* Two ranks of one run have been seen to hang at once. Where more are late on their hosts, each in
+ * another group, they are idle for one reason, or for none: first stages of a pipeline between two
+ * steps look like that. A rank that left no dump may be the reason. */
+#define MOST_BEGINNINGS 2
+
+static bool are_several_late(const struct inq_failure_case *c, bool *seen)
+{
+    bool missing = false;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        missing = missing || !c->model.ranks[r].whole;
+    }
+    return missing && c->failure->cls == INQ_FAILURE_CPU_STALL &&
+           count_beginnings(c, seen) > MOST_BEGINNINGS;
+}
+
 /* A hang has few beginnings. Groups that have all joined what they will soon finish are what a
  * running job looks like. */
 static void doubt_hang(struct inq_failure_case *c)
@@ -268,6 +299,7 @@ static void doubt_hang(struct inq_failure_case *c)
                  c->failure->cls == INQ_FAILURE_CPU_STALL ||
                  c->failure->cls == INQ_FAILURE_COMMUNICATION;
     c->no_memory = c->no_memory || seen == NULL;
+    c->several_late = seen != NULL && are_several_late(c, seen);
     if (seen != NULL && c->held != NULL) {
         seen[c->held->team] = true;
     }
@@ -284,7 +316,7 @@ static void doubt_hang(struct inq_failure_case *c)
     if (c->n_elsewhere > 0) {
         c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
     }
-    c->doubtful = c->scattered || (n_stuck > 0 && c->n_elsewhere > n_stuck);
+    c->doubtful = c->scattered || c->several_late || (n_stuck > 0 && c->n_elsewhere > n_stuck);
     if (c->doubtful) {
         c->failure->cls = INQ_FAILURE_UNKNOWN;
     }

@@ -20,7 +20,8 @@ struct inq_failure_case {
     size_t n_elsewhere; /* groups whose members all joined and none finished, besides `held`'s */
     size_t n_early;     /* stuck ranks whose dumps may be older than that */
     bool scattered;     /* many dumps are older than what others tell: of different moments */
-    bool doubtful;      /* more of these than ranks that are late: the run may not hang at all */
+    bool several_late;  /* ranks are late on the host in several groups, and a dump is missing */
+    bool doubtful;      /* so, or more groups elsewhere than ranks that are late: it may not hang */
     bool alone; /* nobody waits for the rank that is stuck: the others had nothing more to do */
     bool no_memory;
 };

@@ -112,10 +112,11 @@ struct reading {
 
 static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
 {
+    if (text.n == 0 || inq_text_is(text, "N/A")) {
+        return INQ_OK;
+    }
     struct inq_scan_decoded decoded = inq_scan_decode(text, r->text, sizeof r->text);
-    return text.n > 0 && !inq_text_is(text, "N/A")
-               ? inq_strtab_add(&r->shard->names, r->text, decoded.n, name, err)
-               : INQ_OK;
+    return inq_strtab_add(&r->shard->names, r->text, decoded.n, name, err);
 }
 
 static int64_t number_of(const struct reading *r, enum column column)

@@ -162,22 +162,14 @@ static int make_work(struct inq_kineto *k, size_t row, enum inq_op_class cls)
                              k->err);
 }
 
-/* The kind that "gloo:all_reduce" names. */
-static enum inq_coll_kind kind_of_name(const struct inq_kineto *k, inq_str id)
-{
-    const char *name = inq_strtab_get(&k->shard->names, id);
-    const char *colon = strrchr(name, ':');
-    name = colon != NULL ? colon + 1 : name;
-    return inq_coll_from_name(name, strlen(name));
-}
-
 static int make_comm(struct inq_kineto *k, size_t row)
 {
     struct inq_events *e = &k->rank->events;
     struct inq_comm comm;
     inq_comm_init(&comm);
     comm.op_name = e->name[row];
-    comm.kind = kind_of_name(k, comm.op_name);
+    comm.kind = inq_coll_from_name(inq_strtab_get(&k->shard->names, comm.op_name),
+                                   inq_strtab_len(&k->shard->names, comm.op_name));
     comm.from_name = true;
     int code = inq_rank_add_comm(k->rank, &comm, &e->comm[row], k->err);
     return code == INQ_OK ? make_work(k, row, INQ_CLASS_COMM) : code;

@@ -80,6 +80,9 @@ static void recorded__collective_names(void **state)
     static const struct row rows[] = {
         {"allreduce", INQ_COLL_ALLREDUCE},
         {"nccl:all_reduce", INQ_COLL_ALLREDUCE},
+        {"gloo:all_reduce", INQ_COLL_ALLREDUCE},
+        {"gloo:barrier", INQ_COLL_BARRIER},
+        {"c10d::allreduce_", INQ_COLL_ALLREDUCE},
         {"allreduce_coalesced", INQ_COLL_ALLREDUCE},
         {"_allgather_base", INQ_COLL_ALLGATHER},
         {"nccl:_all_gather_base", INQ_COLL_ALLGATHER},

@@ -118,6 +118,11 @@ static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
         {.headline =
              "The dumps are of different moments: others had left what {suspected} {be} in. "
              "Whether the run hangs, they do not tell."},
+    [INQ_SITUATION_SEVERAL_LATE] =
+        {.headline =
+             "Others wait in several groups for {suspected}, which never enqueued what they "
+             "wait in, and {missing} left no whole dump: who began it, or whether the run "
+             "hangs, the dumps do not tell."},
     [INQ_SITUATION_DOUBTFUL] =
         {.headline = "Whether the run hangs, the dumps do not tell: in {groups} groups all members "
                      "are in one collective or transfer, as in a job that runs; {suspected} {be} "

@@ -503,12 +503,50 @@ static void states__a_named_group_is_that_of_its_rank(void **state)
     }
 }
 
+/* Ranks 1, 3 and 5 wait in three groups for ranks 0, 2 and 4, which enqueued nothing, as first
+ * stages do between two steps. That may be one hang, of which rank 6 without a dump can be the
+ * beginning; two late ranks are named. */
+static void states__many_late_ranks_and_a_missing_dump_are_no_roots(void **state)
+{
+    (void)state;
+    static const struct test_flight_op in_pair = P2P("1", "recv 1<-0", "scheduled", 1);
+    static const struct test_flight_op in_four = P2P("2", "recv 3<-2", "scheduled", 1);
+    static const struct test_flight_op in_all = P2P("0", "recv 5<-4", "scheduled", 1);
+    for (int missing = 0; missing < 2; missing++) {
+        for (int groups = 2; groups <= 3; groups++) {
+            struct test_dumps made = {.world = 7};
+            test_add_dump(&made, 0, NULL, 0);
+            test_add_dump(&made, 1, &in_pair, 1);
+            test_add_dump(&made, 2, NULL, 0);
+            test_add_dump(&made, 3, &in_four, 1);
+            test_add_dump(&made, 4, NULL, 0);
+            test_add_dump(&made, 5, &in_all, groups == 3);
+            if (!missing) {
+                test_add_dump(&made, 6, NULL, 0);
+            }
+            bool open = missing && groups == 3;
+            struct test_judged j =
+                test_find(&made, open ? INQ_FAILURE_UNKNOWN : INQ_FAILURE_CPU_STALL,
+                          open          ? ""
+                          : groups == 3 ? "0, 2, 4"
+                                        : "0, 2");
+            if (open) {
+                assert_int_equal(j.failure->n_suspected, 3);
+                assert_non_null(strstr(j.failure->headline, "rank 6 left no whole dump"));
+                assert_non_null(strstr(j.failure->advice, "second set of dumps"));
+            }
+            test_judged_release(&j);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states__members_of_a_finished_batch_are_finished),
         cmocka_unit_test(states__members_stay_when_only_active_entries_are_dumped),
         cmocka_unit_test(states__counters_tell_that_a_batch_is_finished),
+        cmocka_unit_test(states__many_late_ranks_and_a_missing_dump_are_no_roots),
         cmocka_unit_test(states__an_aborted_op_did_not_finish),
         cmocka_unit_test(states__a_dump_from_before_is_no_evidence),
         cmocka_unit_test(states__numbered_groups_are_of_all_or_of_nobody_known),

@@ -74,7 +74,10 @@ steady() {
 }
 
 # every kind of input: one simulated run in each format, and real files of the kinds that it is not in
-kinds=("$root"/../shared/data/{whatif/AR,flight/gpu_error_2nd,flight/lock_gil_1st,nsys,logs,primus/pp8})
+kinds=("$root"/../shared/data/{whatif/AR,flight/gpu_error_2nd,flight/lock_gil_1st,logs,primus/pp8})
+if "$inquest" --version | grep -q '^sqlite: *yes'; then
+    kinds+=("$root/../shared/data/nsys")
+fi
 if command -v python3 >/dev/null; then
     "$inquest" synth -q "dp=8,gpus_per_host=4,steps=3,layers=4,seed=11,fault=slow_gpu:rank=5:factor=1.3" -o "$work/kineto" >/dev/null
     kinds+=("$work/kineto")

@@ -349,15 +349,19 @@ static int take_notes(struct inq_kineto *k)
     return code;
 }
 
-static bool has_device_work(const struct inq_kineto *k)
+/* Whether a device worked, and recorded no communication of its own: where it did, what the host
+ * notes under a backend's name are the calls. */
+static bool leaves_comms_to_host(const struct inq_kineto *k)
 {
     const struct inq_events *e = &k->rank->events;
+    bool works = false;
     for (size_t i = 0; i < e->n; i++) {
-        if (e->kind[i] == INQ_EVENT_KERNEL) {
-            return true;
+        if (e->kind[i] == INQ_EVENT_KERNEL && e->cls[i] == INQ_CLASS_COMM) {
+            return false;
         }
+        works = works || e->kind[i] == INQ_EVENT_KERNEL;
     }
-    return false;
+    return works;
 }
 
 /* Tensors of a device that a host's backend reduces: a copy, the host's communication, a copy back.
@@ -389,7 +393,7 @@ static int take_host_comms(struct inq_kineto *k)
 int inq_kineto_settle_cpu(struct inq_kineto *k)
 {
     if (!is_cpu_rank(k)) {
-        return has_device_work(k) ? take_host_comms(k) : INQ_OK;
+        return leaves_comms_to_host(k) ? take_host_comms(k) : INQ_OK;
     }
     struct host h = {.k = k};
     int code = inq_strtab_add(&k->shard->names, "CPU", 3, &k->rank->device_name, k->err);

@@ -198,6 +198,12 @@ static void cpu__signs_of_a_device_exclude_it(void **state)
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7, \"ts\": " ts \
     ", \"dur\": " dur ", \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": 1}}"
 
+#define COMM_KERNEL(ts, dur)                                                                       \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "                                              \
+    "\"onecclDevKernel_AllReduce_Sum_bf16_RING_LL()\", "                                           \
+    "\"pid\": 0, \"tid\": 9, \"ts\": " ts ", \"dur\": " dur                                        \
+    ", \"args\": {\"device\": 0, \"stream\": 9, \"correlation\": 2}}"
+
 /* Gloo reduces a GPU's tensors on the host: that is the rank's communication. Without work of a
  * device the file stays one in which none is recognized. */
 static void cpu__hosts_communicate_for_a_device(void **state)
@@ -220,6 +226,13 @@ static void cpu__hosts_communicate_for_a_device(void **state)
             assert_int_equal(rank->lanes[rank->events.lane[i]].kind, INQ_LANE_THREAD);
         }
     }
+    inq_shard_release(&shard);
+    (void)snprintf(document, sizeof document, "%s%s]}", head,
+                   KERNEL("10", "20") "," NOTE("oneccl:all_reduce", "2", "30",
+                                               "40") "," COMM_KERNEL("35", "30"));
+    read_all(document, &shard);
+    assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMM), 1); /* the device's own */
+    assert_int_equal(total(&shard, INQ_CLASS_COMM), 30000);
     inq_shard_release(&shard);
     (void)snprintf(document, sizeof document, "%s%s]}", head,
                    NOTE("gloo:all_reduce", "2", "30", "40"));

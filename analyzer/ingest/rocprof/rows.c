@@ -109,13 +109,13 @@ int inq_rocprof_operations(struct inq_rocprof *p, const struct inq_rocprof_recor
                            struct inq_err *err)
 {
     uint64_t kind = p->kinds++;
+    if (record->operations.n == 0) {
+        return INQ_OK;
+    }
     struct inq_scan scan = {record->operations.p, record->operations.p + record->operations.n,
                             NULL};
     int first = 0;
     int code = INQ_OK;
-    if (record->operations.n == 0) {
-        return INQ_OK;
-    }
     scan.p++;
     for (uint32_t i = 0; code == INQ_OK && i < UINT16_MAX; i++) {
         struct inq_text text = {NULL, 0};

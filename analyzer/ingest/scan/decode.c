@@ -155,7 +155,8 @@ static void multibyte(struct decoder *d)
 struct inq_scan_decoded inq_scan_decode(struct inq_text text, char *out, size_t cap)
 {
     const unsigned char *bytes = (const unsigned char *)text.p;
-    struct decoder d = {.p = bytes, .end = bytes + text.n, .out = out, .cap = cap};
+    struct decoder d = {
+        .p = bytes, .end = text.n > 0 ? bytes + text.n : bytes, .out = out, .cap = cap};
     while (d.p < d.end && !d.cut) {
         if (*d.p == '\\' && d.p + 1 < d.end) {
             d.p++;

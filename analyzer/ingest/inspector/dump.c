@@ -296,61 +296,20 @@ static int take(struct reading *r, const struct event *event, int64_t offset, st
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-/* Passes over what is no event, up to the next line. */
-static int pass_line(struct inq_window *w, struct inq_err *err)
-{
-    int code = INQ_OK;
-    for (bool found = false; code == INQ_OK && !found;) {
-        char *stop = memchr(w->p, '\n', (size_t)(w->end - w->p));
-        found = stop != NULL || w->ended;
-        w->p = stop != NULL ? stop + 1 : w->end;
-        if (!found) {
-            code = inq_window_more(w, 1, err);
-        }
-    }
-    return code;
-}
-
-/* At a byte that is no blank. */
-static int read_event(struct reading *r, struct inq_window *w, struct inq_err *err)
+static enum inq_scan_result read_event(void *reading, struct inq_scan *scan, int64_t offset,
+                                       int *code, struct inq_err *err)
 {
     struct event event;
-    struct inq_scan scan = {w->p, w->end, NULL};
-    enum inq_scan_result result = *w->p == '{' ? scan_event(&scan, &event) : INQ_SCAN_BAD;
-    size_t have = (size_t)(w->end - w->p);
-    int64_t offset = inq_window_offset(w, w->p);
-    if (result == INQ_SCAN_MORE && !w->ended && have < MAX_EVENT) {
-        return inq_window_more(w, have, err);
-    }
-    if (result == INQ_SCAN_OK) {
-        int code = take(r, &event, offset, err);
-        w->p = (char *)(uintptr_t)scan.p;
-        return code;
-    }
-    bool cut = result == INQ_SCAN_MORE && w->ended && memchr(w->p, '\n', have) == NULL;
-    inq_damage_add(&r->shard->file.damage, cut ? INQ_DAMAGE_TRUNCATED : INQ_DAMAGE_BAD_EVENT, 1,
-                   offset);
-    return pass_line(w, err);
+    enum inq_scan_result result = scan_event(scan, &event);
+    *code = result == INQ_SCAN_OK ? take(reading, &event, offset, err) : INQ_OK;
+    return result;
 }
 
 static int read_events(struct reading *r, struct inq_source *source, struct inq_err *err)
 {
-    struct inq_window w = {0};
-    int code = inq_window_init(&w, source, err);
-    while (code == INQ_OK) {
-        while (w.p < w.end && strchr(" \t\r\n,[]", *w.p) != NULL && *w.p != '\0') {
-            w.p++;
-        }
-        if (w.p < w.end) {
-            code = read_event(r, &w, err);
-        } else if (w.ended) {
-            break;
-        } else {
-            code = inq_window_more(&w, 1, err);
-        }
-    }
+    const struct inq_nccl_objects objects = {read_event, r, MAX_EVENT, &r->shard->file.damage};
+    int code = inq_nccl_read_objects(source, &objects, err);
     inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_TRUNCATED, r->open, r->offset);
-    inq_window_release(&w);
     return code;
 }
 

@@ -325,6 +325,16 @@ static bool is_cpu_rank(const struct inq_kineto *k)
     return operators;
 }
 
+static struct inq_part row_of_note(const struct inq_note *note)
+{
+    return (struct inq_part){.start_ns = note->start_ns,
+                             .dur_ns = note->dur_ns,
+                             .correlation = -1,
+                             .name = note->name,
+                             .lane = note->lane,
+                             .comm = INQ_NONE};
+}
+
 /* Annotations of communication become slices like the others, the optimizer's are work too. */
 static int take_notes(struct inq_kineto *k)
 {
@@ -332,12 +342,7 @@ static int take_notes(struct inq_kineto *k)
     int code = INQ_OK;
     for (size_t i = 0; i < k->rank->n_notes && code == INQ_OK; i++) {
         const struct inq_note note = k->rank->notes[i];
-        struct inq_part part = {.start_ns = note.start_ns,
-                                .dur_ns = note.dur_ns,
-                                .correlation = -1,
-                                .name = note.name,
-                                .lane = note.lane,
-                                .comm = INQ_NONE};
+        struct inq_part part = row_of_note(&note);
         if (note.kind == INQ_NOTE_COMM || note.kind == INQ_NOTE_OPTIMIZER) {
             code = inq_kineto_add_row(k, INQ_CAT_CPU_OP, &part);
         }
@@ -375,12 +380,7 @@ static int take_host_comms(struct inq_kineto *k)
             !is_cpu_backend(inq_strtab_get(&k->shard->names, note.name))) {
             continue;
         }
-        struct inq_part part = {.start_ns = note.start_ns,
-                                .dur_ns = note.dur_ns,
-                                .correlation = -1,
-                                .name = note.name,
-                                .lane = note.lane,
-                                .comm = INQ_NONE};
+        struct inq_part part = row_of_note(&note);
         size_t row = k->rank->events.n;
         code = inq_kineto_add_row(k, INQ_CAT_CPU_OP, &part);
         if (code == INQ_OK && k->rank->events.n > row) {

@@ -25,6 +25,12 @@ static const int64_t blocked_ns = 20000;
 /* A host that goes on within this part of the time for which it was silent while its GPU worked had
  * waited for it: what it does before its next launch (a batch is loaded) takes less. */
 enum { RESUMED_PARTS = 4 };
+/* A host that launches communication and spins until that has told it, in its memory, how much
+ * comes (dispatch of expert parallelism) makes no call meanwhile, and goes on this close to the
+ * kernel's end. And within this part of its silence: a host that is silent for its own reasons
+ * comes so close by chance once in 32 times. */
+static const int64_t told_ns = 100000;
+enum { TOLD_PARTS = 64 };
 /* Clocks of host and GPU that differ by more cannot be believed. */
 static const int64_t most_lead_ns = 1000000;
 
@@ -769,12 +775,73 @@ static uint32_t waited_for(const struct rank_part *p, uint32_t first_call)
     return idle_ns <= (at - p->end_ns[0]) / RESUMED_PARTS ? work : INQ_NONE;
 }
 
+/* For each call the GPU work that it launched (of several pieces the last), and for each thread the
+ * call before. */
+struct spins {
+    uint32_t *work;   /* [calls.n] rows of the rank's events; INQ_NONE: none */
+    uint32_t *before; /* [n_lanes] */
+};
+
+static void release_spins(struct spins *s)
+{
+    inq_mem_free(s->work);
+    inq_mem_free(s->before);
+}
+
+static int prepare_spins(const struct rank_part *p, struct spins *s, struct inq_err *err)
+{
+    const struct inq_events *e = &p->rank->events;
+    size_t n_calls = p->rank->calls.n + 1; /* of none there is memory too */
+    size_t n_lanes = p->rank->n_lanes + 1;
+    s->work = inq_mem_alloc(n_calls * sizeof *s->work);
+    s->before = inq_mem_alloc(n_lanes * sizeof *s->before);
+    if (s->work == NULL || s->before == NULL) {
+        return no_memory(err);
+    }
+    memset(s->work, 0xff, n_calls * sizeof *s->work);
+    memset(s->before, 0xff, n_lanes * sizeof *s->before);
+    for (uint32_t i = 0; i < e->n; i++) {
+        if (p->event_id[i] != INQ_NONE && e->call[i] != INQ_NONE) {
+            s->work[e->call[i]] = i;
+        }
+    }
+    return INQ_OK;
+}
+
+/* The work whose end a thread spun for between the call that launched it and call `i`; INQ_NONE:
+ * none. */
+static uint32_t spun_for(const struct rank_part *p, const struct spins *s, uint32_t i)
+{
+    const struct inq_events *e = &p->rank->events;
+    uint32_t before = s->before[p->rank->calls.lane[i]];
+    uint32_t work = before != INQ_NONE ? s->work[before] : INQ_NONE;
+    if (work == INQ_NONE || e->cls[work] != INQ_CLASS_COMM) {
+        return INQ_NONE;
+    }
+    int64_t at = call_start(p, i);
+    int64_t silent_ns = at - call_end(p, before);
+    int64_t apart_ns = e->start_ns[work] + e->dur_ns[work] - at;
+    apart_ns = apart_ns < 0 ? -apart_ns : apart_ns;
+    bool spun = e->start_ns[work] < at && apart_ns <= told_ns && apart_ns <= silent_ns / TOLD_PARTS;
+    return spun ? work : INQ_NONE;
+}
+
+/* The work that call `i` waited for; INQ_NONE: none. */
+static uint32_t work_before(const struct make *m, const struct rank_part *p, const struct spins *s,
+                            uint32_t i, bool first)
+{
+    uint32_t id = p->call_id[i];
+    uint32_t work = m->ops[id].sync ? synced_with(p, i, m->end_ns[id]) : spun_for(p, s, i);
+    return work == INQ_NONE && first && !m->ops[id].sync ? waited_for(p, i) : work;
+}
+
 /* Threads that start each other, and calls that wait for the GPU. */
 static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *err)
 {
     const struct inq_calls *c = &p->rank->calls;
     uint32_t before = INQ_NONE; /* the call before, of any thread */
-    int code = INQ_OK;
+    struct spins spins = {0};
+    int code = prepare_spins(p, &spins, err);
     for (uint32_t i = 0; code == INQ_OK && i < c->n; i++) {
         uint32_t id = p->call_id[i];
         if (id == INQ_NONE || m->ops == NULL) {
@@ -784,14 +851,14 @@ static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *er
             m->end_ns[p->call_id[before]] <= call_start(p, i)) {
             code = inq_graph_add_inferred(m->b, p->call_id[before], id, err);
         }
-        uint32_t work = m->ops[id].sync      ? synced_with(p, i, m->end_ns[id])
-                        : before == INQ_NONE ? waited_for(p, i)
-                                             : INQ_NONE;
+        uint32_t work = work_before(m, p, &spins, i, before == INQ_NONE);
         if (code == INQ_OK && work != INQ_NONE) {
             code = inq_graph_add_inferred(m->b, p->event_id[work], id, err);
         }
         before = i;
+        spins.before[c->lane[i]] = i;
     }
+    release_spins(&spins);
     return code;
 }
 

@@ -285,6 +285,24 @@ static void path__finds_the_rank_whose_host_sleeps(void **state)
     inq_run_free(run);
 }
 
+/* The GPU idles 0.4 % of DeepSeek's step, in which the host spins on what DeepEP's kernels tell it:
+ * its own work is a small part of the path. */
+static void path__of_a_host_that_spins_is_the_gpus(void **state)
+{
+    (void)state;
+    struct inq_run *run = load(INQ_SHARED_DATA "/deepseek");
+    struct inq_report *r = report_on(run->traces[0]);
+    const struct inq_critical_path *p = r->critical_path;
+    int64_t host_ns = 0;
+    for (size_t k = 0; k < p->n_by_kind; k++) {
+        host_ns += strcmp(p->by_kind[k].cause, "host") == 0 ? p->by_kind[k].ns_per_step : 0;
+    }
+    assert_true(host_ns < p->length_ns / 20); /* was 79 % */
+    check_sums(p);
+    inq_report_free(r);
+    inq_run_free(run);
+}
+
 /* A recorded run replayed with its own delays takes as long as recorded. */
 static void replay__gives_recorded_runs_back(void **state)
 {
@@ -335,12 +353,25 @@ static void replay__gives_recorded_runs_back(void **state)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
+static bool host_waits_for_gpu(const struct inq_trace *trace)
+{
+    struct inq_trace_graph g;
+    assert_int_equal(inq_trace_graph_make(trace, INQ_NONE, &g, NULL), INQ_OK);
+    bool waits = false;
+    for (size_t i = 0; i < g.graph->n_ops; i++) {
+        for (uint32_t d = g.graph->dep_start[i]; d < g.graph->dep_start[i + 1]; d++) {
+            waits = waits || (g.ops[i].host && !g.ops[g.graph->deps[d]].host);
+        }
+    }
+    inq_trace_graph_release(&g);
+    return waits;
+}
+
 /* A host that launches `idle_ns` after 8 ms of work of which the launches came before the capture:
  * whether it waited for that work. */
 static bool first_call_waits(int64_t idle_ns, bool busy)
 {
     struct inq_shard shard;
-    struct inq_trace_graph g;
     made_shard(&shard, "a", 0, 1);
     made_kernel(&shard, "gemm", 7, 1000000, 1000000, INQ_TIME_NONE, INQ_NONE);
     made_kernel(&shard, "gemm", 7, 2000000, 8000000, INQ_TIME_NONE, INQ_NONE);
@@ -352,14 +383,7 @@ static bool first_call_waits(int64_t idle_ns, bool busy)
         made_kernel(&shard, "gemm", 7, call_ns + 10000, 100000, call_ns, INQ_NONE);
     }
     struct inq_run *run = made_run(&shard, 1, false);
-    assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
-    bool waits = false;
-    for (size_t i = 0; i < g.graph->n_ops; i++) {
-        for (uint32_t d = g.graph->dep_start[i]; d < g.graph->dep_start[i + 1]; d++) {
-            waits = waits || (g.ops[i].host && !g.ops[g.graph->deps[d]].host);
-        }
-    }
-    inq_trace_graph_release(&g);
+    bool waits = host_waits_for_gpu(run->traces[0]);
     inq_run_free(run);
     return waits;
 }
@@ -372,6 +396,40 @@ static void host__first_call_after_a_wait_that_began_before_the_capture(void **s
     assert_true(first_call_waits(2666666, false));
     assert_false(first_call_waits(2666668, false));
     assert_false(first_call_waits(300000, true));
+}
+
+/* A host launches a kernel of `kernel_ns` and makes no call until `late_ns` after its end; a stream
+ * beside it is busy. Whether that silence was a wait for the kernel. */
+static bool silence_is_a_wait(const char *name, int64_t kernel_ns, int64_t late_ns)
+{
+    struct inq_shard shard;
+    int64_t call_ns = 1000000;
+    int64_t called_ns = 1000; /* a made launch takes as long */
+    made_shard(&shard, "a", 0, 1);
+    made_kernel(&shard, "gemm", 9, 900000, 3 * kernel_ns, 800000, INQ_NONE);
+    int64_t start_ns = call_ns + called_ns;
+    made_kernel(&shard, name, 7, start_ns, kernel_ns, call_ns, INQ_NONE);
+    int64_t next_ns = start_ns + kernel_ns + late_ns;
+    made_kernel(&shard, "dispatch", 7, next_ns + 100000, 1000000, next_ns, INQ_NONE);
+    struct inq_run *run = made_run(&shard, 1, false);
+    bool waits = host_waits_for_gpu(run->traces[0]);
+    inq_run_free(run);
+    return waits;
+}
+
+/* It goes on within a 64th of its silence, and within 100 us, of the kernel's end. */
+static void host__spins_on_what_its_kernel_writes(void **state)
+{
+    (void)state;
+    static const char notify[] = "ncclDevKernel_notify_dispatch";
+    assert_false(silence_is_a_wait("gemm", 20000000, -60000)); /* chance: it tells nobody */
+    assert_true(silence_is_a_wait(notify, 20000000, -60000));
+    assert_true(silence_is_a_wait(notify, 20000000, 100000));
+    assert_false(silence_is_a_wait(notify, 20000000, 100001));
+    assert_true(silence_is_a_wait(notify, 20000000, -100000));
+    assert_false(silence_is_a_wait(notify, 20000000, -100001));
+    assert_true(silence_is_a_wait(notify, 630000, 10000)); /* of 640 us */
+    assert_false(silence_is_a_wait(notify, 629999, 10000));
 }
 
 /* Host calls in the graph of 40 kernels in a row, launched `lead_ns` before their starts and every
@@ -416,8 +474,10 @@ int main(void)
         cmocka_unit_test(slack__is_exactly_what_an_op_may_be_late),
         cmocka_unit_test(path__sums_on_real_runs),
         cmocka_unit_test(path__finds_the_rank_whose_host_sleeps),
+        cmocka_unit_test(path__of_a_host_that_spins_is_the_gpus),
         cmocka_unit_test(path__segments_past_the_most_are_counted),
         cmocka_unit_test(replay__gives_recorded_runs_back),
+        cmocka_unit_test(host__spins_on_what_its_kernel_writes),
         cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
         cmocka_unit_test(host__first_call_after_a_wait_that_began_before_the_capture),
     };

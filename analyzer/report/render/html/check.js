@@ -67,13 +67,20 @@ function checkSection(report, i, several) {
     };
 }
 
+/* The headline's clauses: what fails is the heading, through what and what is new follow it. */
+function checkClauses(headline) {
+    const [first, ...rest] = headline.split("; ");
+    const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1).replace(/[.]?$/, ".");
+    return [el("h1", { id: "headline" }, unbroken(first)), ...rest.map((text) => el("p", null, unbroken(sentence(text))))];
+}
+
 function showChecks(document_, timelines, app) {
     const results = document_.results || [document_];
     const failed = results.filter((r) => !r.pass);
     const headline = results.length === 1 ? results[0].headline : failed.length > 0 ? failed.length + " of " + results.length + " fail." : "All " + results.length + " pass.";
     const checks = results.flatMap((r) => r.checks);
     const verdict = el("section", { class: "verdict", id: "verdict", "aria-labelledby": "headline" },
-        el("div", null, el("p", { class: "eyebrow" }, "Check"), el("h1", { id: "headline" }, unbroken(headline))),
+        el("div", null, el("p", { class: "eyebrow" }, "Check"), checkClauses(headline)),
         el("dl", { class: "stats" }, stat("Checks that fail", String(checks.filter((c) => !c.pass).length), "of " + checks.length)));
     const list = results.length > 1 ? results.slice().sort((a, b) => a.pass - b.pass) : results;
     showSections(app, "Check", document.title.split(" - ").pop(), verdict, list.map((r, i) => checkSection(r, i, results.length > 1)));

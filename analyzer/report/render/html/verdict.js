@@ -66,7 +66,7 @@ function verdictStats(report) {
         }
         stats.push(stat("Class", words(failure.class), failure.op || (failure.subclass ? words(failure.subclass) : "")));
     }
-    stats.push(stat("Confidence", verdict.confidence, { established: report.failure ? "the records themselves say so" : "measured, and beyond the noise", supported: "the evidence fits; not proven", hypothesis: "one explanation among others" }[verdict.confidence]));
+    stats.push(stat("Confidence", verdict.confidence, { established: report.failure || !verdict.lost_ns_per_step ? "the records themselves say so" : "measured, and beyond the noise", supported: "the evidence fits; not proven", hypothesis: "one explanation among others" }[verdict.confidence]));
     return el("dl", { class: "stats" }, stats);
 }
 

@@ -73,3 +73,18 @@ void inq_collectives_check_ends(struct inq_trace *trace)
             (ends.last_ns - ends.first_ns > limit || ends.first_ns < ends.last_start_ns - doubt);
     }
 }
+
+bool inq_step_is_apart(const struct inq_trace *trace, size_t step)
+{
+    const struct inq_step *s = &trace->steps[step];
+    int64_t last_start_ns = INT64_MIN;
+    int64_t first_end_ns = INT64_MAX;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (s->rank_start_ns[r] != INQ_TIME_NONE) {
+            last_start_ns =
+                s->rank_start_ns[r] > last_start_ns ? s->rank_start_ns[r] : last_start_ns;
+            first_end_ns = s->rank_end_ns[r] < first_end_ns ? s->rank_end_ns[r] : first_end_ns;
+        }
+    }
+    return trace->n_collectives == 0 && last_start_ns >= first_end_ns;
+}

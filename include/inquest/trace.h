@@ -470,6 +470,9 @@ INQ_API const struct inq_launch *inq_trace_launch(const struct inq_trace *trace,
                                                   const struct inq_rank *rank, size_t event);
 /* Whether the rank had no device: its threads ran what they launched (PyTorch on CPUs). */
 INQ_API bool inq_rank_on_cpu(const struct inq_trace *trace, const struct inq_rank *rank);
+/* Whether ranks ran the step at different times, with no collective to say what that means: it then
+ * has no length over all ranks. */
+INQ_API bool inq_step_is_apart(const struct inq_trace *trace, size_t step);
 /* What the rank computes on, in a word: "CPU" as above, "NPU", "TPU", "HPU", "MLU", "MTIA" where
  * the device's name says so, else "GPU". */
 INQ_API const char *inq_rank_device(const struct inq_trace *trace, const struct inq_rank *rank);

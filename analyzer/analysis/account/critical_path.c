@@ -426,16 +426,16 @@ static int path_of_trace(const struct inq_trace *trace, struct inq_report *repor
                          struct inq_err *err)
 {
     uint32_t step = INQ_NONE;
-    int code = INQ_OK;
     if (trace->n_steps > 0 && report->account != NULL) {
         step = inq_account_median_step(report->account);
     }
     size_t steps = trace->n_steps > 0 ? trace->n_steps : 1;
-    if (code != INQ_OK || count_rows(trace) / steps > max_ops) {
-        return code;
+    if ((step != INQ_NONE && inq_step_is_apart(trace, step)) ||
+        count_rows(trace) / steps > max_ops) {
+        return INQ_OK;
     }
     struct inq_trace_graph g;
-    code = inq_trace_graph_make(trace, step, &g, err);
+    int code = inq_trace_graph_make(trace, step, &g, err);
     if (code == INQ_OK && g.graph->n_ops > 0) {
         struct source s = {.trace = trace,
                            .graph = g.graph,

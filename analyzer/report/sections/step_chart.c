@@ -222,6 +222,7 @@ static int plain_step(const struct inq_context *context, const bool *picked,
             step = trace->steps[s].number == path->step ? s : step;
         }
         chart->step = step != INQ_NONE ? trace->steps[step].number : -1;
+        chart->apart = step != INQ_NONE && inq_step_is_apart(trace, step);
     }
     find_work(trace, step, chart);
     for (uint32_t i = 0; i < context->report->n_rank_times; i++) {

@@ -28,6 +28,7 @@ struct inq_step_chart {
     bool pipeline;
     int64_t step; /* recorded number; -1: no steps, all of the recording */
     int64_t start_ns, end_ns;
+    bool apart; /* ranks ran the step at different times */
     size_t n_rows, left_out;
     struct inq_chart_row *rows; /* by DP rank and stage, else by rank */
 };

@@ -199,6 +199,21 @@ static const char *say_contradictions(const struct inq_context *context)
         path->contradictions == 1 ? "is" : "are");
 }
 
+/* Ranks that ran the step which is shown at different times; "" for none. */
+static const char *say_apart(const struct inq_context *context)
+{
+    const struct inq_trace *trace = context->trace;
+    const struct inq_account *account = context->report != NULL ? context->report->account : NULL;
+    uint32_t step = account != NULL ? inq_account_median_step(account) : INQ_NONE;
+    if (step >= trace->n_steps || !inq_step_is_apart(trace, step)) {
+        return "";
+    }
+    return inq_arena_printf(context->arena,
+                            "the ranks ran step %" PRId64 " at different times and no collective "
+                            "joins them, so there is no critical path over them",
+                            trace->steps[step].number);
+}
+
 const char *inq_sentence_reduced(const struct inq_context *context)
 {
     const struct inq_reduced *reduced = context->trace->reduced;
@@ -258,6 +273,7 @@ const char *inq_sentence_limits(const struct inq_context *context)
     }
     text = with_semicolon(context, text, "", inq_sentence_reduced(context));
     text = with_semicolon(context, text, "", say_contradictions(context));
+    text = with_semicolon(context, text, "", say_apart(context));
     if (context->report != NULL && context->report->verdict.without != 0) {
         text = with_semicolon(context, text, "verdict and findings were made without ",
                               section_keys(context, context->report->verdict.without));

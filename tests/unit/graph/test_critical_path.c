@@ -11,6 +11,7 @@
 #include "support_shard.h"
 
 #include <setjmp.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -267,6 +268,39 @@ static void path__segments_past_the_most_are_counted(void **state)
     }
 }
 
+/* Two ranks of 10 ms steps, the second's `later_ns` after the first's; no collective between them:
+ * whether there is a path over both. */
+static bool has_path(int64_t later_ns)
+{
+    struct inq_shard shards[2];
+    for (int rank = 0; rank < 2; rank++) {
+        struct inq_shard *shard = &shards[rank];
+        made_shard(shard, rank == 0 ? "a" : "b", rank, 2);
+        for (int64_t step = 0; step < 3; step++) {
+            int64_t start_ns = 1000000000 + step * 50000000 + rank * later_ns;
+            char name[32];
+            (void)snprintf(name, sizeof name, "ProfilerStep#%" PRId64, step);
+            made_note(shard, name, start_ns, 10000000, false);
+            made_kernel(shard, "gemm", 7, start_ns, 10000000, start_ns, INQ_NONE);
+        }
+    }
+    struct inq_run *run = made_run(shards, 2, false);
+    assert_int_equal(run->traces[0]->n_steps, 3);
+    struct inq_report *r = report_on(run->traces[0]);
+    bool has = r->critical_path != NULL;
+    inq_report_free(r);
+    inq_run_free(run);
+    return has;
+}
+
+static void path__is_of_ranks_that_run_a_step_together(void **state)
+{
+    (void)state;
+    assert_true(has_path(0));
+    assert_true(has_path(9999999));
+    assert_false(has_path(10000000)); /* one after the other */
+}
+
 /* Rank 2 sleeps: the path is its host. */
 static void path__finds_the_rank_whose_host_sleeps(void **state)
 {
@@ -475,6 +509,7 @@ int main(void)
         cmocka_unit_test(path__sums_on_real_runs),
         cmocka_unit_test(path__finds_the_rank_whose_host_sleeps),
         cmocka_unit_test(path__of_a_host_that_spins_is_the_gpus),
+        cmocka_unit_test(path__is_of_ranks_that_run_a_step_together),
         cmocka_unit_test(path__segments_past_the_most_are_counted),
         cmocka_unit_test(replay__gives_recorded_runs_back),
         cmocka_unit_test(host__spins_on_what_its_kernel_writes),

@@ -168,10 +168,11 @@ static const char *timeline_note(const struct drawing *d)
         what = "\xe2\x96\x88 compute, \xe2\x96\x93 exposed communication, \xe2\x96\x92 exposed "
                "copy, \xe2\x96\x91 idle: what took most of each column";
     }
-    return inq_arena_printf(d->context->arena, "starts at %s s, %s long, %s per column; %s",
-                            inq_context_at(d->context, chart->start_ns),
-                            inq_context_ns(d->context, span_ns),
-                            inq_context_ns(d->context, span_ns / d->columns), what);
+    return inq_arena_printf(
+        d->context->arena, "starts at %s s, %s %s, %s per column; %s",
+        inq_context_at(d->context, chart->start_ns), inq_context_ns(d->context, span_ns),
+        chart->apart ? "from the first rank's begin to the last one's end" : "long",
+        inq_context_ns(d->context, span_ns / d->columns), what);
 }
 
 int inq_text_timeline(const struct inq_context *context, const struct inq_terminal *terminal,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measures of a recorded run, in figures that follow from how the run was made. */
-#include "support_shard.h"
+#include "support_steps.h"
 
 #include "analysis/check/check.h"
 #include "inquest/analysis.h"
@@ -12,22 +12,12 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 
-static const char GEMM[] = "ampere_sgemm_128x64_nn";
-static const char ALL_REDUCE[] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
-
-enum { RANKS = 4, STEPS = 12 };
-
-/* Each step of a rank: compute, then an all-reduce that ends 3 ms after the slowest came. */
-struct plan {
-    int ranks;
-    int64_t compute_ns[RANKS][STEPS];
-};
+enum { RANKS = 4, STEPS = MADE_STEPS };
 
 struct measured {
     struct inq_run *run;
@@ -35,58 +25,10 @@ struct measured {
     struct inq_snapshot snapshot;
 };
 
-static void add_all_reduce(struct inq_shard *shard, int ranks, int64_t seq, int64_t start_ns,
-                           int64_t end_ns)
+static struct measured measures_of(const struct made_steps *plan)
 {
-    static const int32_t all[RANKS] = {0, 1, 2, 3};
-    struct inq_comm comm;
-    inq_comm_init(&comm);
-    comm.kind = INQ_COLL_ALLREDUCE;
-    comm.group = made_group(shard, "0", ranks, all, (uint32_t)ranks);
-    comm.group_size = ranks;
-    comm.seq = seq;
-    made_kernel(shard, ALL_REDUCE, 20, start_ns, end_ns - start_ns, start_ns - 1 * US,
-                made_comm(shard, &comm));
-}
-
-static void init_plan(struct plan *plan, int ranks, int64_t compute_ns)
-{
-    *plan = (struct plan){.ranks = ranks};
-    for (int r = 0; r < ranks; r++) {
-        for (int s = 0; s < STEPS; s++) {
-            plan->compute_ns[r][s] = compute_ns;
-        }
-    }
-}
-
-static struct measured measures_of(const struct plan *plan)
-{
-    static const char *const files[RANKS] = {"a", "b", "c", "d"};
-    struct inq_shard shards[RANKS];
+    struct measured m = {.run = made_steps_run(plan)};
     struct inq_err err = {0};
-    int64_t at_ns = 0;
-    for (int r = 0; r < plan->ranks; r++) {
-        made_shard(&shards[r], files[r], r, plan->ranks);
-    }
-    for (int s = 0; s < STEPS; s++) {
-        int64_t most_ns = 0;
-        for (int r = 0; r < plan->ranks; r++) {
-            most_ns = plan->compute_ns[r][s] > most_ns ? plan->compute_ns[r][s] : most_ns;
-        }
-        int64_t end_ns = at_ns + most_ns + (plan->ranks > 1 ? 3 * MS : 0);
-        for (int r = 0; r < plan->ranks; r++) {
-            char mark[32];
-            (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", s);
-            made_note(&shards[r], mark, at_ns, end_ns - at_ns, false);
-            made_kernel(&shards[r], GEMM, 7, at_ns, plan->compute_ns[r][s], at_ns, INQ_NONE);
-            if (plan->ranks > 1) {
-                add_all_reduce(&shards[r], plan->ranks, s + 1, at_ns + plan->compute_ns[r][s],
-                               end_ns);
-            }
-        }
-        at_ns = end_ns;
-    }
-    struct measured m = {.run = made_run(shards, (size_t)plan->ranks, false)};
     assert_int_equal(m.run->n_traces, 1);
     assert_int_equal(inq_analyze(m.run->traces[0], NULL, &m.report, &err), INQ_OK);
     if (inq_snapshot_of_report(m.report, &m.snapshot, &err) != INQ_OK) {
@@ -122,11 +64,9 @@ static void expect(const struct measured *m, const char *name, double value, con
 static void measures__are_of_the_slowest_or_of_all(void **state)
 {
     (void)state;
-    struct plan plan;
-    init_plan(&plan, RANKS, 6 * MS);
-    for (int s = 0; s < STEPS; s++) {
-        plan.compute_ns[1][s] = 8 * MS;
-    }
+    struct made_steps plan;
+    made_steps_init(&plan, RANKS, 6 * MS);
+    made_steps_set(&plan, 1, 8 * MS);
     struct measured m = measures_of(&plan);
     assert_int_equal(m.snapshot.ranks, RANKS);
     expect(&m, "step_time_ns", 11e6, "");
@@ -146,11 +86,9 @@ static void measures__name_a_rank_that_stands_out(void **state)
 {
     (void)state;
     for (int over = 0; over < 2; over++) {
-        struct plan plan;
-        init_plan(&plan, RANKS, 5 * MS);
-        for (int s = 0; s < STEPS; s++) {
-            plan.compute_ns[2][s] = 5 * MS + (over ? 101 : 99) * US;
-        }
+        struct made_steps plan;
+        made_steps_init(&plan, RANKS, 5 * MS);
+        made_steps_set(&plan, 2, 5 * MS + (over ? 101 : 99) * US);
         struct measured m = measures_of(&plan);
         expect(&m, "compute_ns", over ? 5.101e6 : 5.099e6, over ? "rank 2" : "");
         release(&m);
@@ -173,19 +111,17 @@ static void measures__hold_a_rank_against_the_median_of_its_peers(void **state)
         {4, {5, 5, 6, 6}, 6.0 / 5.0, "rank 2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct plan plan;
-        init_plan(&plan, rows[i].ranks, MS);
+        struct made_steps plan;
+        made_steps_init(&plan, rows[i].ranks, MS);
         for (int r = 0; r < rows[i].ranks; r++) {
-            for (int s = 0; s < STEPS; s++) {
-                plan.compute_ns[r][s] = rows[i].compute_ms[r] * MS;
-            }
+            made_steps_set(&plan, r, rows[i].compute_ms[r] * MS);
         }
         struct measured m = measures_of(&plan);
         expect(&m, "slowest_rank", rows[i].ratio, rows[i].who);
         release(&m);
     }
-    struct plan plan;
-    init_plan(&plan, 2, 5 * MS);
+    struct made_steps plan;
+    made_steps_init(&plan, 2, 5 * MS);
     for (int s = 0; s < STEPS; s++) {
         plan.compute_ns[1][s] = s < 5 ? 9 * MS : 4 * MS;
     }
@@ -208,8 +144,8 @@ static void measures__tell_why_the_mean_is_above_the_median(void **state)
         {320 * US, ""}, /* 80 us of 8.08 ms */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct plan plan;
-        init_plan(&plan, 1, 8 * MS);
+        struct made_steps plan;
+        made_steps_init(&plan, 1, 8 * MS);
         for (int s = 2; s < STEPS; s += 4) {
             plan.compute_ns[0][s] += rows[i].longer_ns;
         }

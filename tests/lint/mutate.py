@@ -4,17 +4,22 @@ test notices.
 
 mutate.py SOURCE_DIR BUILD_DIR [--n 100] [--seed 1] [--jobs 2] [--related] [FOLDER...]
 
-SOURCE_DIR is changed and changed back: give a scratch clone, BUILD_DIR its build. Folders are
-analyzer/analysis and analyzer/report where none is given. The tests of the changed folder are built
-and run first, then what reads the command's output, then all unit tests (--related: without the
-last, and a survivor may be one that a distant test would have noticed). Prints a line for each
-mutation and the share that survived. Never part of ctest: a mutation takes as long as the tests
-that miss it.
+SOURCE_DIR is changed and changed back: give a scratch clone, BUILD_DIR its build, in which ctest
+has run once (that is how the costs of tests are known). Folders are analyzer/analysis and
+analyzer/report where none is given. The tests of the changed folder are built and run first, then
+what reads the command's output, then all unit tests (--related: without the last, and a survivor
+may be one that a distant test would have noticed), of each stage the cheapest first. Prints a line
+for each mutation and the share that survived. What the compiler makes the same program of, or none,
+is no mutation. Never part of ctest: a mutation takes as long as the tests that miss it.
 """
 import argparse
+import hashlib
+import json
 import os
 import random
 import re
+import resource
+import signal
 import subprocess
 import sys
 
@@ -62,12 +67,37 @@ def sites(path):
     return lines, found
 
 
-def run(command, limit_s):
-    try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              timeout=limit_s, check=False).returncode
-    except subprocess.TimeoutExpired:
-        return -1
+def run(command, cwd=None, environment=()):
+    """The exit status. A process that takes ten times the processor time of the slowest test loops,
+    and is ended; a busy machine makes a test wait, but not take more of that. None: it waited for
+    an hour, for the machine or for ever."""
+    limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (150, 150))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=cwd,
+                          env={**os.environ, **dict(e.split("=", 1) for e in environment)},
+                          preexec_fn=limits, start_new_session=True) as process:
+        try:
+            return process.wait(3600)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return None
+
+
+def list_tests(build):
+    """(name, command, properties) of ctest's tests, the cheapest first."""
+    costs = {}
+    with open(os.path.join(build, "Testing/Temporary/CTestCostData.txt"), encoding="utf-8") as file:
+        for line in file:
+            if len(line.split()) == 3:
+                costs[line.split()[0]] = float(line.split()[2])
+    said = subprocess.check_output(["ctest", "--test-dir", build, "--show-only=json-v1"], text=True)
+    tests = [(test["name"], test["command"], {p["name"]: p["value"] for p in test["properties"]})
+             for test in json.loads(said)["tests"] if "command" in test]
+    return sorted(tests, key=lambda test: costs.get(test[0], 0.0))
+
+
+def digest(build):
+    with open(os.path.join(build, "replay/inquest"), "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def unit_tests(folder):
@@ -76,31 +106,36 @@ def unit_tests(folder):
 
 
 def stages(path, related):
-    """(name, targets to build, pattern of tests) from the nearest tests to the most distant."""
+    """(name, targets to build, names of tests) from the nearest tests to the most distant."""
     near = os.path.dirname(path.replace("analyzer/", "tests/unit/", 1))
     while not unit_tests(near):
         near = os.path.dirname(near)
     own = unit_tests(near)
-
-    def units(tests):
-        return sorted(tests), "^unit\\.(" + "|".join(sorted(t[5:] for t in tests)) + ")$"
-    yield ("near", *units(own))
-    yield "cli", ["inquest"], "^cli\\.(golden|invariants|failures|documents)$"
+    yield "near", sorted(own), {"unit." + t[5:] for t in own}
+    yield "cli", [], {"cli.golden", "cli.invariants", "cli.failures", "cli.documents"}
     if not related:
         others = unit_tests("tests/unit") - own
-        yield ("unit", *units(others))
+        yield "unit", sorted(others), {"unit." + t[5:] for t in others}
 
 
-def verdict(build, path, jobs, related):
-    """"compiler", the name of the stage that noticed, or None."""
-    for name, targets, tests in stages(path, related):
-        if run(["ninja", "-C", build, f"-j{jobs}", *targets], 900) != 0:
-            return "compiler"
-        # long enough for the slowest test on a busy machine: a test that ran out of time counts as
-        # one that noticed, as a loop that does not end should
-        if run(["ctest", "--test-dir", build, "-R", tests, f"-j{jobs}", "--stop-on-failure",
-                "--timeout", "900"], 3600) != 0:
-            return name
+def verdict(build, path, args, tests, unchanged):
+    """The stage and test that noticed, or None; a text that starts with "no" for no verdict."""
+    ninja = ["ninja", "-C", build, f"-j{args.jobs}"]
+    if run([*ninja, "inquest"]) != 0:
+        return "no program"
+    if digest(build) == unchanged:
+        return "no other program"
+    for stage, targets, names in stages(path, args.related):
+        if run([*ninja, *targets, "inquest"]) != 0:
+            return "no program"
+        for name, command, properties in tests:
+            if name in names:
+                code = run(command, properties.get("WORKING_DIRECTORY"),
+                           properties.get("ENVIRONMENT", ()))
+                if code is None:
+                    return f"no end of {name}"
+                if code not in (0, properties.get("SKIP_RETURN_CODE")):
+                    return f"{stage}: {name}"
     return None
 
 
@@ -116,6 +151,8 @@ def main():
     args = parser.parse_intermixed_args()
     build = os.path.abspath(args.build)
     os.chdir(args.source)
+    run(["ninja", "-C", build, f"-j{args.jobs}", "inquest"])
+    tests, unchanged = list_tests(build), digest(build)
     files = subprocess.check_output(["git", "ls-files", *args.folders], text=True).split()
     random.seed(args.seed)
     everything = [(path, i) for path in files if path.endswith(".c")
@@ -131,17 +168,15 @@ def main():
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join([*lines[:at], changed, *lines[at + 1:]]))
         try:
-            noticed = verdict(build, path, args.jobs, args.related)
+            noticed = verdict(build, path, args, tests, unchanged)
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before)
-        if noticed == "compiler":
-            continue  # no mutation that could have landed
-        tried += 1
+        none = noticed is not None and noticed.startswith("no ")
+        tried += not none
         survived += noticed is None
-        print(f"{'SURVIVED' if noticed is None else 'noticed by ' + noticed} {path}:{at + 1}: "
-              f"{changed.strip()}",
-              flush=True)
+        said = "SURVIVED" if noticed is None else noticed if none else "noticed by " + noticed
+        print(f"{said} {path}:{at + 1}: {changed.strip()}", flush=True)
     print(f"{survived} of {tried} survived")
     return 0
 

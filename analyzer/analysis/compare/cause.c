@@ -590,14 +590,15 @@ static bool takes_turns(const struct causing *x, int own, double common)
     return sign * others > sign * cost_of(x, own, more_ns, common);
 }
 
-/* +1: the ranks are waited for longer than before for this part of theirs; -1: less. */
-static int direction_of(const struct causing *x, int own)
+/* +1: the ranks are waited for longer than before for this part of theirs; -1: less; 0: by no more
+ * than `least`, either way. */
+static int direction_of(const struct causing *x, int own, double least)
 {
     double sum = 0.0;
     for (size_t i = 0; i < x->n; i++) {
         sum += x->wait_ns[i * OWNS + (size_t)own];
     }
-    return sum < 0.0 ? -1 : 1;
+    return fabs(sum) <= least ? 0 : sum < 0.0 ? -1 : 1;
 }
 
 /* What is waited for belongs to all, unless some stand out in the same direction. */
@@ -610,7 +611,8 @@ static void add_owns(struct causing *x)
         for (int sign = 1; sign >= -1; sign -= 2) {
             if (choose_group(x, own, common, sign, least) && !takes_turns(x, own, common)) {
                 add_own(x, own, common);
-                alone = alone && sign != direction_of(x, own);
+                int direction = direction_of(x, own, least);
+                alone = alone && direction != 0 && direction != sign;
             }
         }
         add_common(x, own, common, alone, least);

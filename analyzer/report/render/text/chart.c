@@ -357,7 +357,9 @@ static void draw_heat(const struct inq_context *context, const struct inq_termin
                        left_out);
     }
     if (columns < heat->n_stages) {
-        inq_out_printf(terminal->out, "  %zu more stages do not fit\n", heat->n_stages - columns);
+        size_t more = heat->n_stages - columns;
+        inq_out_printf(terminal->out, "  %zu more stage%s not fit\n", more,
+                       more == 1 ? " does" : "s do");
     }
 }
 

@@ -50,6 +50,18 @@
     " (local_rank: " local ")\n  exitcode  : " code " (pid: " pid                                  \
     ")\n  error_file: <N/A>\n  traceback : Signal\n"
 
+/* A desync report of PyTorch: its head, who lags, who started what. */
+#define DESYNC(r, seq)                                                                             \
+    "\n\t - [" r "] Timeout at collective: ALLREDUCE, #" seq                                       \
+    "\n\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync "      \
+    "are:\n"
+#define LAGS(r, done, next)                                                                        \
+    "\t   - [" r "] finished collective #" done ", but didn't join collective #" next              \
+    " (count from 1)\n"
+#define SNAPSHOT(seq, first, second)                                                               \
+    "\t - Snapshot of ranks' latest states:\n\t   #" seq " started ranks:\n\t     " first          \
+    "\n\t     " second "\n"
+
 struct row {
     const char *what;
     const char *cls, *sub, *roots;
@@ -190,6 +202,22 @@ static void failure_logs__ranks_that_enter_different_ops(void **state)
          "\t - Snapshot of ranks' latest states:\n"
          "\t   #8 finished ranks:\n\t     [1,3] finished ALLREDUCE\n"
          "\t   #9 started ranks:\n\t     [0,2] started ALLREDUCE\n"},
+        {"a desync report of two that lag: the one that is further behind, first or last",
+         "cpu_stall", NULL, "3", DESYNC("0", "9") LAGS("1", "8", "9") LAGS("3", "5", "6")},
+        {"the same, the other way round", "cpu_stall", NULL, "3",
+         DESYNC("0", "9") LAGS("3", "5", "6") LAGS("1", "8", "9")},
+        {"a snapshot with another op of one rank", "collective_mismatch", NULL, "1",
+         DESYNC("0", "9") SNAPSHOT("9", "[0,2,3] started ALLREDUCE", "[1] started BROADCAST")},
+        {"the same, the odd one first", "collective_mismatch", NULL, "1",
+         DESYNC("0", "9") SNAPSHOT("9", "[1] started BROADCAST", "[0,2,3] started ALLREDUCE")},
+        {"two against two: nobody is the odd one", "collective_mismatch", NULL, "",
+         DESYNC("0", "9") SNAPSHOT("9", "[0,2] started ALLREDUCE", "[1,3] started BROADCAST")},
+        {"other ops under other numbers are the order of the program", "cpu_stall", NULL, "1",
+         DESYNC("0", "9") LAGS("1", "7", "8") SNAPSHOT("8", "[1] started BROADCAST", "")
+             SNAPSHOT("9", "[0,2,3] started ALLREDUCE", "")},
+        {"the same op of all", "cpu_stall", NULL, "1",
+         DESYNC("0", "9") LAGS("1", "8", "9")
+             SNAPSHOT("9", "[0] started ALLREDUCE", "[2,3] started ALLREDUCE")},
         {"ranks that never came", "cpu_stall", NULL, "2",
          "\t - [0] Timeout at collective: ALLREDUCE, #1\n"
          "\t - To our best knowledge, ranks [2] are the lagging ranks that caused this timeout. "

@@ -197,6 +197,115 @@ static void heat_map__shades_by_slowdown(void **state)
     inq_arena_release(&arena);
 }
 
+/* The heat map of `n` workers as a string; the caller frees it. */
+static char *draw_heat_map(struct inq_named_ratio *workers, size_t n, int width, bool verbose)
+{
+    struct inq_whatif whatif = {.n_by_worker = n, .by_worker = workers};
+    struct inq_report report = {.whatif = &whatif};
+    struct inq_report_options options = {.verbose = verbose};
+    struct inq_arena arena = {0};
+    struct inq_context view = {.report = &report, .options = &options, .arena = &arena};
+    struct inq_out out = {0};
+    struct inq_terminal terminal = {.out = &out, .width = width};
+    assert_int_equal(inq_text_heat_map(&view, &terminal, NULL), INQ_OK);
+    inq_out_bytes(&out, "", 1);
+    char *text = strdup(out.buf);
+    assert_non_null(text);
+    inq_out_release(&out);
+    inq_arena_release(&arena);
+    return text;
+}
+
+/* Four shades up to the worst in equal parts, each as far as halfway to the next; up to 1 % none,
+ * and where nobody is slower than that nothing is dark. */
+static void heat_map__has_four_shades_up_to_the_worst(void **state)
+{
+    static const struct {
+        double worst, slowdown;
+        const char *cell;
+    } rows[] = {
+        {1.8, 1.01, "   1.010"},      {1.8, 1.0101, " . 1.010"}, {1.8, 1.299, " . 1.299"},
+        {1.8, 1.301, " : 1.301"},     {1.8, 1.499, " : 1.499"},  {1.8, 1.501, " + 1.501"},
+        {1.8, 1.699, " + 1.699"},     {1.8, 1.701, " # 1.701"},  {1.008, 1.008, "   1.008"},
+        {1.0101, 1.0101, " # 1.010"}, {1.8, 0.9, "   0.900"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct inq_named_ratio workers[] = {
+            {.name = "0", .slowdown = rows[i].slowdown, .stage = 0, .dp_rank = 0},
+            {.name = "1", .slowdown = rows[i].worst, .stage = 0, .dp_rank = 1}};
+        char *text = draw_heat_map(workers, 2, 80, false);
+        char line[32];
+        (void)snprintf(line, sizeof line, "\nDP 0    %s\n", rows[i].cell);
+        print_message("%s", line);
+        assert_non_null(strstr(text, line));
+        free(text);
+    }
+}
+
+/* Of more than 16 DP ranks those with the slowest workers are shown, of equal ones the first. */
+static void heat_map__keeps_the_slowest_dp_ranks(void **state)
+{
+    enum { DP = 18 };
+    struct inq_named_ratio workers[DP];
+    (void)state;
+    for (int i = 0; i < DP; i++) {
+        workers[i] = (struct inq_named_ratio){.name = "w",
+                                              .slowdown = i == 3    ? 1.1
+                                                          : i == 17 ? 1.5
+                                                                    : 1.2,
+                                              .stage = 0,
+                                              .dp_rank = i};
+    }
+    char *text = draw_heat_map(workers, DP - 2, 80, false);
+    assert_non_null(strstr(text, "\nDP 3 "));
+    assert_null(strstr(text, "not shown"));
+    free(text);
+    text = draw_heat_map(workers, DP, 80, false);
+    assert_null(strstr(text, "\nDP 3 "));
+    assert_non_null(strstr(text, "\nDP 15 "));
+    assert_null(strstr(text, "\nDP 16 "));
+    assert_non_null(strstr(text, "\nDP 17 "));
+    assert_non_null(
+        strstr(text, "\n  2 DP ranks with faster workers are not shown (-v shows all)\n"));
+    free(text);
+    text = draw_heat_map(workers, DP, 80, true);
+    assert_non_null(strstr(text, "\nDP 3 "));
+    assert_non_null(strstr(text, "\nDP 16 "));
+    assert_null(strstr(text, "not shown"));
+    free(text);
+}
+
+/* Numbers where all stages have room for one (8 columns each behind 8), then marks of two columns;
+ * stages without room are counted. */
+static void heat_map__leaves_out_stages_without_room(void **state)
+{
+    enum { STAGES = 9 };
+    struct inq_named_ratio workers[2 * STAGES];
+    (void)state;
+    for (int i = 0; i < 2 * STAGES; i++) {
+        workers[i] = (struct inq_named_ratio){
+            .name = "w", .slowdown = 1.2, .stage = i / 2, .dp_rank = i % 2};
+    }
+    static const struct {
+        int width;
+        const char *row, *note;
+    } rows[] = {
+        {80, "\nDP 0     # 1.200 # 1.200", NULL},
+        {79, "\nDP 0     # # # # # # # # #\n", NULL},
+        {26, "\nDP 0     # # # # # # # # #\n", NULL},
+        {25, "\nDP 0     # # # # # # # #\n", "\n  1 more stage does not fit\n"},
+        {20, "\nDP 0     # # # # # #\n", "\n  3 more stages do not fit\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = draw_heat_map(workers, 2 * (size_t)STAGES, rows[i].width, false);
+        assert_non_null(strstr(text, rows[i].row));
+        assert_true(rows[i].note == NULL ? strstr(text, "do not fit") == NULL
+                                         : strstr(text, rows[i].note) != NULL);
+        free(text);
+    }
+}
+
 static void markdown__pipeline_is_a_gantt_chart(void **state)
 {
     struct fixture f;
@@ -226,6 +335,9 @@ int main(void)
         cmocka_unit_test(step_chart__fits_any_width_in_ascii),
         cmocka_unit_test(step_chart__not_asked_for_is_not_there),
         cmocka_unit_test(heat_map__shades_by_slowdown),
+        cmocka_unit_test(heat_map__has_four_shades_up_to_the_worst),
+        cmocka_unit_test(heat_map__keeps_the_slowest_dp_ranks),
+        cmocka_unit_test(heat_map__leaves_out_stages_without_room),
         cmocka_unit_test(markdown__pipeline_is_a_gantt_chart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

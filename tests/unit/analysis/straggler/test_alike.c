@@ -380,6 +380,24 @@ static void uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired(v
     }
 }
 
+/* Hosts that run ahead made the launches of most ranks' steps before the window: which kernels lie
+ * between which collectives is known from a rank whose window began earlier. */
+static void uneven__experts_of_ranks_without_launches_are_evened_like_their_peers(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=8,experts=1,layers=4,micro_batches=1,steps=6,sync=0,window=ragged,"
+                        "gz=0,cpu_ops=0,seed=2,fault=uneven_experts:sigma=0.2",
+                        &repaired);
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_true(t.report->n_findings > 0);
+    assert_int_equal(first->kind, INQ_FINDING_SEQUENCE_IMBALANCE);
+    double off = first->share - true_share(&t);
+    assert_true(off < 0.01 && off > -0.01);
+    test_synth_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +410,7 @@ int main(void)
         cmocka_unit_test(alike__a_fault_now_and_then_keeps_its_weight),
         cmocka_unit_test(alike__a_hidden_fault_is_told_in_order),
         cmocka_unit_test(uneven__experts_tell_within_a_step),
+        cmocka_unit_test(uneven__experts_of_ranks_without_launches_are_evened_like_their_peers),
         cmocka_unit_test(uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired),
         cmocka_unit_test(grids__that_are_equal_tell_of_a_slower_device),
         cmocka_unit_test(schedule__that_loses_most_is_the_verdict),

@@ -124,16 +124,19 @@ static double sigma_of_update(const struct samples *t)
     return n > 0 ? 1.4826 * inq_median(t->scratch, n) * sqrt(steps / (steps - 1.0)) : 0.0;
 }
 
-/* Of the kernels [from, to) together, where one of them varies by `kernel`. Long kernels count
- * more: what varies independently adds up by squares. */
-static double sigma_by_chance(const struct samples *t, size_t from, size_t to, double kernel)
+/* Of the kernels [from, to) together, or of those of them that are the optimizer's, where one of
+ * them varies by `kernel`. Long kernels count more: what varies independently adds up by squares.
+ */
+static double sigma_by_chance(const struct samples *t, size_t from, size_t to, bool all,
+                              double kernel)
 {
     double sum = 0.0;
     double squares = 0.0;
 
     for (size_t k = from; k < to; k++) {
-        sum += t->dur[k];
-        squares += t->dur[k] * t->dur[k];
+        double ns = all || t->update[k] ? t->dur[k] : 0.0;
+        sum += ns;
+        squares += ns * ns;
     }
     return sum > 0.0 ? kernel * sqrt(squares) / sum : 0.0;
 }
@@ -143,7 +146,7 @@ static double median_by_chance(const struct samples *t, size_t length, double ke
     size_t n = 0;
 
     for (size_t first = 0; first + length <= t->n_rows; first += length) {
-        t->scratch[n++] = sigma_by_chance(t, first, first + length, kernel);
+        t->scratch[n++] = sigma_by_chance(t, first, first + length, true, kernel);
     }
     return n > 0 ? inq_median(t->scratch, n) : 0.0;
 }
@@ -168,7 +171,8 @@ int inq_intra_step_find(const struct inq_trace *trace, const struct inq_step_sta
         variance->kernel = sigma_of(&t, 1);
         variance->block = sigma_of(&t, variance->length);
         variance->update = sigma_of_update(&t);
-        variance->chance = sigma_by_chance(&t, 0, t.n_rows, variance->kernel);
+        variance->chance = sigma_by_chance(&t, 0, t.n_rows, true, variance->kernel);
+        variance->update_chance = sigma_by_chance(&t, 0, t.n_rows, false, variance->kernel);
         variance->block_chance = median_by_chance(&t, variance->length, variance->kernel);
     }
     inq_mem_free(count);

@@ -7,11 +7,12 @@
 
 /* Relative deviations, one sigma. 0: not known (fewer than two steps with equally many kernels). */
 struct inq_intra_step {
-    double kernel;       /* of single kernels */
-    double block;        /* of stretches of `length` kernels that follow each other */
-    double update;       /* of all kernels of the optimizer in a step */
-    double chance;       /* of all kernels of a step, if single ones varied independently .. */
-    double block_chance; /* .. and of a stretch: the median one */
+    double kernel;        /* of single kernels */
+    double block;         /* of stretches of `length` kernels that follow each other */
+    double update;        /* of all kernels of the optimizer in a step */
+    double chance;        /* of all kernels of a step, if single ones varied independently .. */
+    double block_chance;  /* .. of a stretch: the median one .. */
+    double update_chance; /* .. and of the optimizer's */
     size_t length;
 };
 

@@ -15,6 +15,15 @@ struct usual {
     double least_elems, most_elems;
 };
 
+/* Stretches of the same kernels: how long all of them are, and what they would be by the usual of
+ * their kernels. Kernels of one name are longer in some places of a step than in others (an
+ * expert's and an attention's in a backward pass), always. Deviations from that, squared: all, and
+ * by noise. */
+struct content {
+    double ns, expect_ns;
+    double all, noise;
+};
+
 struct even {
     struct inq_repairing *x;
     struct inq_stretches stretches;
@@ -22,9 +31,12 @@ struct even {
     uint32_t *of;      /* [n_ops] into `usual`; UINT32_MAX: not compute, no transfer */
     double *expect_ns; /* by stretch: what its kernels usually take */
     double *squares;   /* by stretch: sum of their squares */
-    bool *update;      /* [n_ops] the optimizer's */
-    double common;     /* sigma of a rank's step without uneven work */
-    double kernel;     /* sigma of its kernels beyond that */
+    uint64_t *kernels; /* by stretch: which they are */
+    uint32_t *alike;   /* by stretch: into `contents` */
+    struct content *contents;
+    bool *update;  /* [n_ops] the optimizer's */
+    double common; /* sigma of a rank's step without uneven work */
+    double kernel; /* sigma of its kernels beyond that */
 };
 
 static int no_memory(const struct even *e, struct inq_err *err)
@@ -112,8 +124,33 @@ static void add_stretches(struct even *e)
             double ns = usual_ns(e, i);
             e->expect_ns[k] += ns;
             e->squares[k] += ns * ns;
+            e->kernels[k] += inq_hash_u64((uint64_t)e->of[i] + 1);
         }
     }
+}
+
+static size_t count_stretches(const struct even *e)
+{
+    return e->stretches.start[e->x->n_ranks * e->x->n_steps];
+}
+
+static int find_contents(struct even *e, struct inq_err *err)
+{
+    struct inq_map place = {0};
+    uint32_t n = 0;
+    int code = INQ_OK;
+    for (size_t k = 0; code == INQ_OK && k < count_stretches(e); k++) {
+        if (!inq_map_get(&place, e->kernels[k], &e->alike[k])) {
+            e->alike[k] = n++;
+            code = inq_map_put(&place, e->kernels[k], e->alike[k], err);
+        }
+        if (code == INQ_OK) {
+            e->contents[e->alike[k]].ns += (double)e->stretches.at[k].compute_ns;
+            e->contents[e->alike[k]].expect_ns += e->expect_ns[k];
+        }
+    }
+    inq_map_release(&place);
+    return code;
 }
 
 /* ---- what is not the work's ------------------------------------------------------------------ */
@@ -190,65 +227,33 @@ static int find_noise(struct even *e, struct inq_err *err)
 
 /* ---- evened ---------------------------------------------------------------------------------- */
 
-static size_t most_stretches(const struct even *e)
-{
-    size_t most = 0;
-    for (size_t k = 0; k < e->x->n_ranks * e->x->n_steps; k++) {
-        size_t n = e->stretches.start[k + 1] - e->stretches.start[k];
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-/* Deviations of one stretch over the ranks of a role and the steps, squared: all, by noise. */
-struct deviation {
-    double all, noise;
-};
-
 static double off_at(const struct even *e, size_t stretch)
 {
+    const struct content *content = &e->contents[e->alike[stretch]];
     double ns = (double)e->stretches.at[stretch].compute_ns;
-    return e->expect_ns[stretch] > 0.0 && ns > 0.0 ? ns / e->expect_ns[stretch] - 1.0 : 0.0;
-}
-
-static void add_deviations(const struct even *e, struct deviation *at, size_t most)
-{
-    const struct inq_stretches *t = &e->stretches;
-    for (size_t place = 0; place < e->x->n_ranks * e->x->n_steps; place++) {
-        struct deviation *row = at + e->x->study->roles.of[place / e->x->n_steps] * most;
-        for (size_t k = t->start[place]; k < t->start[place + 1]; k++) {
-            double off = off_at(e, k);
-            if (e->expect_ns[k] > 0.0) {
-                double chance = e->squares[k] / (e->expect_ns[k] * e->expect_ns[k]);
-                row[k - t->start[place]].all += off * off;
-                row[k - t->start[place]].noise +=
-                    e->common * e->common + e->kernel * e->kernel * chance;
-            }
-        }
-    }
+    double usual =
+        content->expect_ns > 0.0 ? e->expect_ns[stretch] * content->ns / content->expect_ns : 0.0;
+    return usual > 0.0 && ns > 0.0 ? ns / usual - 1.0 : 0.0;
 }
 
 /* By stretch: what its compute is to be scaled by. */
-static int find_factors(struct even *e, struct inq_err *err)
+static void find_factors(struct even *e)
 {
-    struct inq_stretches *t = &e->stretches;
-    size_t most = most_stretches(e);
-    struct deviation *at = inq_mem_zalloc(e->x->study->roles.n * most + 1, sizeof *at);
-    if (at == NULL) {
-        return no_memory(e, err);
-    }
-    add_deviations(e, at, most);
-    for (size_t place = 0; place < e->x->n_ranks * e->x->n_steps; place++) {
-        const struct deviation *row = at + e->x->study->roles.of[place / e->x->n_steps] * most;
-        for (size_t k = t->start[place]; k < t->start[place + 1]; k++) {
-            const struct deviation *d = &row[k - t->start[place]];
-            double kept = d->all > d->noise ? sqrt(d->noise / d->all) : 1.0;
-            double off = off_at(e, k);
-            t->at[k].factor = (1.0 + kept * off) / (1.0 + off);
+    for (size_t k = 0; k < count_stretches(e); k++) {
+        struct content *content = &e->contents[e->alike[k]];
+        double off = off_at(e, k);
+        if (e->expect_ns[k] > 0.0) {
+            double chance = e->squares[k] / (e->expect_ns[k] * e->expect_ns[k]);
+            content->all += off * off;
+            content->noise += e->common * e->common + e->kernel * e->kernel * chance;
         }
     }
-    inq_mem_free(at);
-    return INQ_OK;
+    for (size_t k = 0; k < count_stretches(e); k++) {
+        const struct content *content = &e->contents[e->alike[k]];
+        double kept = content->all > content->noise ? sqrt(content->noise / content->all) : 1.0;
+        double off = off_at(e, k);
+        e->stretches.at[k].factor = (1.0 + kept * off) / (1.0 + off);
+    }
 }
 
 /* Transfers whose sizes are recorded and equal do not follow the work; of the others a member's own
@@ -277,29 +282,34 @@ static void apply(struct even *e)
 static int even_work(struct even *e, struct inq_err *err)
 {
     size_t n = e->x->n_ops + 1;
-    size_t n_places = e->x->n_ranks * e->x->n_steps;
     int code = inq_stretches_find(e->x, &e->stretches, err);
     if (code != INQ_OK) {
         return code;
     }
+    size_t n_stretches = count_stretches(e);
     e->usual = inq_mem_zalloc(n, sizeof *e->usual);
     e->of = inq_mem_alloc(n * sizeof *e->of);
     e->update = inq_mem_zalloc(n, sizeof *e->update);
-    e->expect_ns = inq_mem_zalloc(2 * e->stretches.start[n_places] + 1, sizeof *e->expect_ns);
-    if (e->usual == NULL || e->of == NULL || e->update == NULL || e->expect_ns == NULL) {
+    e->expect_ns = inq_mem_zalloc(2 * n_stretches + 1, sizeof *e->expect_ns);
+    e->kernels = inq_mem_zalloc(n_stretches + 1, sizeof *e->kernels);
+    e->alike = inq_mem_zalloc(n_stretches + 1, sizeof *e->alike);
+    e->contents = inq_mem_zalloc(n_stretches + 1, sizeof *e->contents);
+    bool all = e->kernels != NULL && e->alike != NULL && e->contents != NULL;
+    if (!all || e->usual == NULL || e->of == NULL || e->update == NULL || e->expect_ns == NULL) {
         return no_memory(e, err);
     }
-    e->squares = e->expect_ns + e->stretches.start[n_places];
+    e->squares = e->expect_ns + n_stretches;
     code = find_usual(e, err);
     if (code == INQ_OK) {
         add_stretches(e);
         mark_updates(e);
+        code = find_contents(e, err);
+    }
+    if (code == INQ_OK) {
         code = find_noise(e, err);
     }
     if (code == INQ_OK) {
-        code = find_factors(e, err);
-    }
-    if (code == INQ_OK) {
+        find_factors(e);
         apply(e);
     }
     return code;
@@ -314,6 +324,9 @@ static int even_sequences(struct inq_repairing *x, struct inq_err *err)
     inq_mem_free(e.of);
     inq_mem_free(e.update);
     inq_mem_free(e.expect_ns);
+    inq_mem_free(e.kernels);
+    inq_mem_free(e.alike);
+    inq_mem_free(e.contents);
     return code;
 }
 

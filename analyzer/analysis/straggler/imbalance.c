@@ -10,6 +10,8 @@
 #include "trace/trace.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 #define STAGE_SIGMAS 4.5
 /* A rank of a slow stage is slow when it is so by this part of what the stage is. */
@@ -471,17 +473,24 @@ static double expected_largest(size_t n)
     return n < sizeof(few) / sizeof(few[0]) ? few[n] : sqrt(2.0 * log((double)n)) - 0.6;
 }
 
-/* Whether stretches of a rank's kernels vary beyond the noise of single ones. In a pipeline by far:
- * what a stage does at a time depends on the others. Among replicas little is enough where the
- * optimizer's kernels, which do not depend on the batch, vary by less. */
-static bool varies_inside(const struct look *l, const struct inq_intra_step *t)
+/* What is left of a deviation without the part that single kernels' noise explains. */
+static double beyond_chance(double sigma, double chance)
 {
-    if (l->roles->pipeline) {
+    return sqrt(fmax(0.0, sigma * sigma - chance * chance));
+}
+
+/* Whether stretches of kernels vary beyond the noise of single ones. In a pipeline by far: what a
+ * stage does at a time depends on the others. Among replicas little is enough where the optimizer's
+ * kernels, which do not depend on the batch, vary by less. */
+static bool varies_inside(bool pipeline, const struct inq_intra_step *t)
+{
+    if (pipeline) {
         double noise = t->kernel / sqrt((double)t->length);
         return t->block >= INQ_UNEVEN_SIGMA && t->block >= INQ_UNEVEN_NOISE * noise;
     }
-    double beyond = sqrt(fmax(0.0, t->block * t->block - t->block_chance * t->block_chance));
-    bool clock = t->update <= 0.0 || t->update >= INQ_UNEVEN_CLOCK * beyond;
+    double beyond = beyond_chance(t->block, t->block_chance);
+    bool clock =
+        t->update <= 0.0 || beyond_chance(t->update, t->update_chance) >= INQ_UNEVEN_CLOCK * beyond;
     return beyond >= INQ_UNEVEN_KNOWN_SIGMA && !clock &&
            t->block >= INQ_UNEVEN_STRETCH * t->block_chance;
 }
@@ -493,44 +502,96 @@ static size_t count_in_step(const struct look *l)
     return l->roles->pipeline ? l->roles->n : l->cells->n_ranks / l->roles->n;
 }
 
+/* What ranks that can be looked at show of the inside of their steps. */
+struct witnesses {
+    struct inq_intra_step of[MAX_WITNESSES];
+    size_t n;
+    double compute_ns; /* their sum */
+};
+
+static int ask_witnesses(const struct look *l, struct witnesses *w, struct inq_err *err)
+{
+    w->n = 0;
+    w->compute_ns = 0.0;
+    for (uint32_t r = 0; r < l->cells->n_ranks && w->n < MAX_WITNESSES; r++) {
+        double ns = l->skip[r] ? (double)NAN : rank_compute(l, r);
+        if (isnan(ns)) {
+            continue;
+        }
+        int code = inq_intra_step_find(l->trace, l->cells, r, &w->of[w->n], err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (w->of[w->n].length > 0) {
+            w->compute_ns += ns;
+            w->n++;
+        }
+    }
+    return INQ_OK;
+}
+
+/* Medians over the witnesses: a few steps of one rank tell little of how its optimizer varies. */
+static struct inq_intra_step pool(const struct witnesses *w)
+{
+    static const size_t values[] = {
+        offsetof(struct inq_intra_step, kernel),
+        offsetof(struct inq_intra_step, block),
+        offsetof(struct inq_intra_step, update),
+        offsetof(struct inq_intra_step, chance),
+        offsetof(struct inq_intra_step, block_chance),
+        offsetof(struct inq_intra_step, update_chance),
+    };
+    struct inq_intra_step all = {.length = w->of[0].length};
+    double sigmas[MAX_WITNESSES];
+
+    for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
+        for (size_t i = 0; i < w->n; i++) {
+            memcpy(&sigmas[i], (const char *)&w->of[i] + values[v], sizeof(double));
+        }
+        double middle = inq_median(sigmas, w->n);
+        memcpy((char *)&all + values[v], &middle, sizeof(double));
+    }
+    return all;
+}
+
+/* Whether the witnesses vary inside their steps: replicas, which do the same, as one; the stages of
+ * a pipeline each for itself, and most of them. */
+static bool vary_inside(const struct look *l, const struct witnesses *w,
+                        const struct inq_intra_step *all)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        n += varies_inside(l->roles->pipeline, &w->of[i]);
+    }
+    return l->roles->pipeline ? 2 * n >= w->n : varies_inside(false, all);
+}
+
 /* Micro-batches may differ while their sum does not, and experts draw other tokens in each layer.
  * Stretches of kernels that follow each other then differ from step to step by more than single
  * kernels' noise would leave in them. Who works at another micro-batch or expert at a time, and is
  * slowest, sets the pace. */
 static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct inq_err *err)
 {
-    double sigmas[MAX_WITNESSES]; /* not in the scratch, which rank_compute uses */
-    double compute_ns = 0.0;
-    size_t n = 0;
-    size_t n_uneven = 0;
+    struct witnesses w;
     size_t n_constant = 0;
+    int code = ask_witnesses(l, &w, err);
 
-    for (uint32_t r = 0; r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
-        struct inq_intra_step t;
-        double ns = l->skip[r] ? (double)NAN : rank_compute(l, r);
-        if (isnan(ns)) {
-            continue;
-        }
-        int code = inq_intra_step_find(l->trace, l->cells, r, &t, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-        if (t.length > 0) {
-            compute_ns += ns;
-            n_uneven += varies_inside(l, &t);
-            n_constant += t.update > 0.0 && t.update < 0.5 * t.block;
-            sigmas[n++] = t.block;
-        }
+    if (code != INQ_OK || w.n == 0) {
+        return code;
     }
-    if (n == 0 || 2 * n_uneven < n) {
+    struct inq_intra_step all = pool(&w);
+    if (!vary_inside(l, &w, &all)) {
         return INQ_OK;
     }
-    double sigma = inq_median(sigmas, n);
-    double cost_ns = compute_ns / (double)n * sigma * expected_largest(count_in_step(l));
+    for (size_t i = 0; i < w.n; i++) {
+        n_constant += w.of[i].update > 0.0 && w.of[i].update < 0.5 * w.of[i].block;
+    }
+    double largest = expected_largest(count_in_step(l));
     out->uneven = true;
-    out->constant_known = 2 * n_constant >= n;
-    out->sigma = sigma;
-    out->cost_ns = fmax(out->cost_ns, cost_ns);
+    out->constant_known = 2 * n_constant >= w.n;
+    out->sigma = all.block;
+    out->cost_ns = fmax(out->cost_ns, w.compute_ns / (double)w.n * all.block * largest);
     return INQ_OK;
 }
 

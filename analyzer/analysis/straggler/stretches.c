@@ -114,36 +114,70 @@ static int find_orders(const struct inq_repairing *x, struct orders *o, struct i
     return code;
 }
 
-/* Another step of the rank that has as much work and all its launches; `place` itself: none. */
-static size_t find_like(const struct inq_repairing *x, const struct inq_stretches *t,
-                        const struct orders *o, size_t place)
+static inq_str name_of(const struct inq_repairing *x, uint32_t op)
 {
-    size_t first = place - place % x->n_steps;
-    for (size_t k = first; k < first + x->n_steps; k++) {
-        if (!t->blind[k] &&
-            o->start[k + 1] - o->start[k] == o->start[place + 1] - o->start[place] &&
-            t->start[k + 1] - t->start[k] == t->start[place + 1] - t->start[place]) {
-            return k;
-        }
-    }
-    return place;
+    const struct inq_trace_op *what = &x->run->g.ops[op];
+    return x->study->trace->ranks[what->rank].events.name[what->row];
 }
 
-/* A rank does the same work in each step: where launches are lacking, its kernels are in the
- * stretches that they are in in a step of which all is known. */
+/* Whether two places have the same work, kernel by kernel, and as many communications. */
+static bool is_like(const struct inq_repairing *x, const struct inq_stretches *t,
+                    const struct orders *o, size_t a, size_t b)
+{
+    size_t n = o->start[a + 1] - o->start[a];
+    bool same = o->start[b + 1] - o->start[b] == n &&
+                t->start[b + 1] - t->start[b] == t->start[a + 1] - t->start[a];
+    for (size_t i = 0; same && i < n; i++) {
+        same = name_of(x, o->op[o->start[a] + i]) == name_of(x, o->op[o->start[b] + i]);
+    }
+    return same;
+}
+
+/* A step of the rank that has the same work and all its launches, else one of a rank that has its
+ * role; `place` itself: none. `known`: all that have their launches, by rank. */
+static size_t find_like(const struct inq_repairing *x, const struct inq_stretches *t,
+                        const struct orders *o, const size_t *known, size_t n, size_t place)
+{
+    const uint32_t *role = x->study->roles.of;
+    size_t rank = place / x->n_steps;
+    size_t like = place;
+    for (size_t i = 0; i < n; i++) {
+        size_t other = known[i] / x->n_steps;
+        bool better = other == rank || (like == place && role[other] == role[rank]);
+        if (better && is_like(x, t, o, known[i], place)) {
+            like = known[i];
+        }
+        if (like != place && (like / x->n_steps == rank || other > rank)) {
+            break;
+        }
+    }
+    return like;
+}
+
+/* A rank does the same work in each step, and ranks of a role do the same: where launches are
+ * lacking, as hosts that run ahead made them before the window, kernels are in the stretches that
+ * they are in in a step of which all is known. */
 static int borrow(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
 {
     struct orders o = {0};
     int code = find_orders(x, &o, err);
+    size_t n_places = x->n_ranks * x->n_steps;
+    size_t *known = inq_mem_alloc((n_places + 1) * sizeof *known);
+    size_t n_known = 0;
     t->of = inq_mem_alloc((x->n_ops + 1) * sizeof *t->of);
-    if (code == INQ_OK && t->of == NULL) {
+    if (code == INQ_OK && (t->of == NULL || known == NULL)) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
     }
     for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
         t->of[i] = INQ_NONE;
     }
-    for (size_t place = 0; code == INQ_OK && place < x->n_ranks * x->n_steps; place++) {
-        size_t like = t->blind[place] ? find_like(x, t, &o, place) : place;
+    for (size_t place = 0; code == INQ_OK && place < n_places; place++) {
+        if (!t->blind[place]) {
+            known[n_known++] = place;
+        }
+    }
+    for (size_t place = 0; code == INQ_OK && place < n_places; place++) {
+        size_t like = t->blind[place] ? find_like(x, t, &o, known, n_known, place) : place;
         size_t n = like != place ? o.start[place + 1] - o.start[place] : 0;
         for (size_t i = 0; i < n; i++) {
             size_t k = inq_stretch_of(x, t, o.op[o.start[like] + i]) - t->start[like];
@@ -151,6 +185,7 @@ static int borrow(const struct inq_repairing *x, struct inq_stretches *t, struct
         }
         t->blind[place] = t->blind[place] && n == 0;
     }
+    inq_mem_free(known);
     inq_mem_free(o.start);
     inq_mem_free(o.op);
     return code;

@@ -356,6 +356,48 @@ static void uneven__experts_tell_within_a_step(void **state)
     assert_false(has_uneven_work(spec));
 }
 
+/* Kernels that vary by themselves leave their part in the optimizer's, too, and keep it when the
+ * work is evened out; those of one name that are always longer in one place than in another are no
+ * uneven work. */
+static void uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,sigma=0.04,seed=2,"
+        "fault=uneven_experts:sigma=0.05",
+        "dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,sigma=0.04,seed=2,"
+        "fault=uneven_experts:sigma=0.1",
+    };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct test_synth t = test_synth_open(specs[i], &repaired);
+        const struct inq_finding *first = &t.report->findings[0];
+        assert_true(t.report->n_findings > 0);
+        assert_int_equal(first->kind, INQ_FINDING_SEQUENCE_IMBALANCE);
+        double off = first->share - true_share(&t);
+        assert_true(off < 0.005 && off > -0.005);
+        test_synth_close(&t);
+    }
+}
+
+/* Hosts that run ahead made the launches of most ranks' steps before the window: which kernels lie
+ * between which collectives is known from a rank whose window began earlier. */
+static void uneven__experts_of_ranks_without_launches_are_evened_like_their_peers(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=8,experts=1,layers=4,micro_batches=1,steps=6,sync=0,window=ragged,"
+                        "gz=0,cpu_ops=0,seed=2,fault=uneven_experts:sigma=0.2",
+                        &repaired);
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_true(t.report->n_findings > 0);
+    assert_int_equal(first->kind, INQ_FINDING_SEQUENCE_IMBALANCE);
+    double off = first->share - true_share(&t);
+    assert_true(off < 0.01 && off > -0.01);
+    test_synth_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +410,8 @@ int main(void)
         cmocka_unit_test(alike__a_fault_now_and_then_keeps_its_weight),
         cmocka_unit_test(alike__a_hidden_fault_is_told_in_order),
         cmocka_unit_test(uneven__experts_tell_within_a_step),
+        cmocka_unit_test(uneven__experts_of_ranks_without_launches_are_evened_like_their_peers),
+        cmocka_unit_test(uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired),
         cmocka_unit_test(grids__that_are_equal_tell_of_a_slower_device),
         cmocka_unit_test(schedule__that_loses_most_is_the_verdict),
         cmocka_unit_test(account__adds_up_to_waits_and_to_t),

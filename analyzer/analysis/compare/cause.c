@@ -707,9 +707,10 @@ static int set_up(struct causing *x)
 int inq_compare_causes(struct inq_comparison *c, const struct inq_run_record *p,
                        struct inq_report *const reports[2], struct inq_err *err)
 {
-    static const enum inq_loss links[] = {INQ_LOSS_P2P, INQ_LOSS_COMM_OTHER};
-    /* consequences, told where nothing explains the change */
-    static const enum inq_loss rest[] = {INQ_LOSS_OVERLAP, INQ_LOSS_WAITING, INQ_LOSS_BUBBLE};
+    /* consequences, told where nothing explains the change; what cannot be parted holds waiting */
+    static const enum inq_loss rest[] = {INQ_LOSS_OVERLAP, INQ_LOSS_WAITING, INQ_LOSS_BUBBLE,
+                                         INQ_LOSS_COMM_OTHER};
+    static const enum inq_loss links[] = {INQ_LOSS_P2P};
     struct inq_arena scratch = {0};
     struct causing x = {.c = c, .p = p, .scratch = &scratch};
     int code = set_up(&x);

@@ -559,8 +559,9 @@ static void number_runs(struct inq_pipe_rank *rank)
 
 /* ---- chunks of an interleaved schedule without labels ---------------------------------------- */
 
-/* Forwards and backwards that the first rank of each end of the pipeline has per step, and how many
- * transfers go from the last stage to the first: (v - 1) m each way. */
+/* Micro-batches per step: forwards of the first rank of the last stage without what it sends to the
+ * first stage, which are (v - 1) m activations; of two stages it also sends it all v m gradients.
+ */
 static int32_t count_micro_batches(const struct inq_pipe_run *run, size_t *forwards)
 {
     size_t wraps = 0;
@@ -576,13 +577,15 @@ static int32_t count_micro_batches(const struct inq_pipe_run *run, size_t *forwa
         }
         for (size_t i = 0; i < rank->n_items; i++) {
             const struct inq_pipe_item *item = &rank->items[i];
-            bool to_first = item->partner != INQ_NONE && run->n_stages > 2 &&
-                            run->ranks[item->partner].stage == 0;
+            bool to_first = item->partner != INQ_NONE && run->ranks[item->partner].stage == 0;
             wraps += item->kind == INQ_ITEM_P2P && item->step == step &&
                      item->dir == INQ_COLL_SEND && to_first;
         }
     }
-    return wraps < *forwards ? (int32_t)(*forwards - wraps) : 0;
+    size_t gradients = run->n_stages == 2 ? *forwards : 0;
+    return wraps >= gradients && wraps - gradients < *forwards
+               ? (int32_t)(*forwards + gradients - wraps)
+               : 0;
 }
 
 /* Rounds of p micro-batches, chunk by chunk: the k-th pass of a rank. */

@@ -514,6 +514,26 @@ static void compare__other_work_is_not_told_of_missing_files(void **state)
     drop(&lost);
 }
 
+/* Where a file is missing, waiting cannot be told from transfers: that both are in one part then is
+ * no cause of a longer step. */
+static void compare__does_not_blame_what_cannot_be_parted(void **state)
+{
+    (void)state;
+    static const char late[] = "dp=6,gpus_per_host=2,layers=4,steps=6,seed=2,"
+                               "fault=missing_rank:rank=3,"
+                               "fault=late_host:mode=pause:host=2:delay=3ms";
+    struct tried whole = try_spec("dp=6,gpus_per_host=2,layers=4,steps=6");
+    struct tried lost = try_spec(late);
+    struct inq_comparison *c = compared(&whole, &lost, NULL);
+    assert_true(c->changed);
+    assert_true(c->loss_ns[INQ_LOSS_COMM_OTHER] > 0);
+    assert_int_equal(c->causes[0].loss, INQ_LOSS_HOST);
+    assert_null(strstr(c->reason, inq_loss_what(INQ_LOSS_COMM_OTHER)));
+    inq_comparison_free(c);
+    drop(&whole);
+    drop(&lost);
+}
+
 /* One step of five times the length counts in neither run; two of ten do. */
 static void compare__an_outlier_counts_when_it_recurs(void **state)
 {
@@ -787,6 +807,7 @@ int main(void)
         cmocka_unit_test(compare__causes_that_hide_each_other_are_told_in_order),
         cmocka_unit_test(compare__the_first_step_counts_only_where_few_are_there),
         cmocka_unit_test(compare__other_work_is_not_told_of_missing_files),
+        cmocka_unit_test(compare__does_not_blame_what_cannot_be_parted),
         cmocka_unit_test(compare__an_outlier_counts_when_it_recurs),
         cmocka_unit_test(compare__another_gpu_is_told_as_such),
         cmocka_unit_test(compare__says_how_much),

@@ -79,6 +79,10 @@ static void run__is_recognised_with_and_without_annotations(void **state)
         {"pp=2,dp=2,steps=3,labels=0", "1f1b", "inferred", 2, 4, 1, 2},
         {"pp=4,dp=1,chunks=2,steps=3,labels=1", "interleaved-1f1b", "annotations", 4, 8, 2, 1},
         {"pp=4,dp=1,chunks=2,steps=3,labels=0", "interleaved-1f1b", "inferred", 4, 8, 2, 1},
+        /* what the last of two stages sends to the first are gradients, too */
+        {"pp=2,dp=2,chunks=2,micro_batches=8,steps=3", "interleaved-1f1b", "inferred", 2, 8, 2, 2},
+        {"pp=2,dp=1,tp=2,chunks=3,micro_batches=4,steps=3", "interleaved-1f1b", "inferred", 2, 4, 3,
+         2},
         /* receives posted early, some of them in the step before */
         {"pp=4,dp=2,steps=3,labels=0,early_recv=1", "1f1b", "inferred", 4, 8, 1, 2},
         {"pp=4,dp=1,steps=3,labels=0,early_recv=2", "1f1b", "inferred", 4, 8, 1, 1},

@@ -393,9 +393,9 @@ static const char *outlier_of(unsigned seed, char *text, size_t size)
     return seed % 2 == 0 ? text : "";
 }
 
-/* The last one's hosts run ahead: only every fourth step, which reads the loss, waits for data. */
+/* The third one's hosts run ahead: only every fourth step, which reads the loss, waits for data. */
 static const char *const jobs[] = {"dp=8,layers=8", "dp=2,pp=4,layers=8,labels=1",
-                                   "dp=8,layers=8,sync=4,steps=20"};
+                                   "dp=8,layers=8,sync=4,steps=20", "dp=1,pp=4,layers=8,labels=1"};
 enum { JOBS = sizeof jobs / sizeof jobs[0], RUNS_OF_BASELINE = 25 };
 
 static const struct {
@@ -410,6 +410,7 @@ static const struct {
     {"loader", 0, "data=2200us", "host_ns", "data loading"},
     {"communication", 0, "dp_gbps=95", "exposed_comm_ns", "all_reduce"},
     {"loader ahead", 2, "data=2250us", "host_ns", "data loading"},
+    {"stage of one", 3, "fault=slow_gpu:rank=2:factor=1.03", "stage_share.stage2", ""},
 };
 enum { REGRESSIONS = sizeof regressions / sizeof regressions[0] };
 
@@ -630,7 +631,9 @@ static const struct {
 } pipelines[] = {{"dp=2,pp=4,layers=8,labels=1", 4, 2},
                  {"dp=4,pp=2,layers=8,labels=1", 2, 4},
                  {"dp=1,pp=4,layers=8,labels=1", 4, 1},
-                 {"dp=1,pp=8,layers=8,labels=1,micro_batches=16", 8, 1}};
+                 {"dp=1,pp=8,layers=8,labels=1,micro_batches=16", 8, 1},
+                 {"dp=2,pp=4,layers=10,labels=1,fault=long_last_stage:factor=1.15", 4, 2},
+                 {"dp=1,pp=4,layers=10,labels=1,fault=long_last_stage:factor=1.15", 4, 1}};
 enum { PIPELINES = sizeof pipelines / sizeof pipelines[0] };
 
 /* Whether the check fails, and says that it is this stage. */

@@ -12,18 +12,8 @@
 /* Fewer runs say nothing of their spread. */
 enum { LEAST_RUNS = 3 };
 /* So many deviations keep one in 160 of normal values, and all of those that shift evenly; five
- * runs can lie so close by chance that a floor is needed: runs that
- * shift evenly by up to 1 % are up to 2 % apart. */
+ * runs can lie so close by chance that a floor is needed. */
 static const double DEVIATIONS = 2.5;
-static const double LEAST_ALLOWED = 0.02;
-/* Compute of the slowest of several ranks shifts with the run and the rank: more is needed for as
- * few false alarms. What is measured within a step does not have the shift of its run; 0.5 % from
- * rank to rank are left, and the slower of two is further from the other than from a median. */
-static const double LEAST_COMPUTE = 0.025;
-static const double LEAST_STAGE = 0.015;
-static const double LEAST_RANK = 0.012;
-static const double LEAST_RANK_OF_FEW = 0.017;
-enum { MANY_PEERS = 4 };
 /* A creep needs six values, of which nearly all pairs ascend (z of Mann and Kendall: 0.5 %), and
  * has to add up to what a single run would be stopped for. */
 enum { LEAST_CREEPING = 6 };
@@ -121,16 +111,7 @@ int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
     return code;
 }
 
-static double least_of(enum inq_measure_kind kind, int32_t replicas)
-{
-    return kind == INQ_MEASURE_COMPUTE        ? LEAST_COMPUTE
-           : kind == INQ_MEASURE_STAGE_SHARE  ? LEAST_STAGE
-           : kind != INQ_MEASURE_SLOWEST_RANK ? LEAST_ALLOWED
-           : replicas >= MANY_PEERS           ? LEAST_RANK
-                                              : LEAST_RANK_OF_FEW;
-}
-
-double inq_pool_allowance(const struct inq_measure *base, double unit, int32_t replicas)
+double inq_pool_allowance(const struct inq_measure *base, double least)
 {
     double mean = 0.0;
     double squares = 0.0;
@@ -144,7 +125,7 @@ double inq_pool_allowance(const struct inq_measure *base, double unit, int32_t r
     for (size_t i = 0; i < base->n_runs; i++) {
         squares += (base->runs[i] - mean) * (base->runs[i] - mean);
     }
-    return fmax(DEVIATIONS * sqrt(squares / (n - 1.0)), least_of(base->kind, replicas) * unit);
+    return fmax(DEVIATIONS * sqrt(squares / (n - 1.0)), least);
 }
 
 double inq_pool_creep(const struct inq_measure *base, double now, double unit)

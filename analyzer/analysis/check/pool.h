@@ -6,9 +6,8 @@
 #include "inquest/check.h"
 
 /* By how much a new value may be above (or below) the mean of the runs of `base`: 2.5 of their
- * standard deviations, and at least a part of `unit` that depends on its kind and, of a rank among
- * its peers, on how many there are. NaN: too few runs to know. */
-double inq_pool_allowance(const struct inq_measure *base, double unit, int32_t replicas);
+ * standard deviations, and at least `least`. NaN: too few runs to know. */
+double inq_pool_allowance(const struct inq_measure *base, double least);
 
 /* By which the measure grew from run to run, `now` the last: the median slope of all pairs, where
  * growth is significant and adds up to more than 3 % of `unit`; 0: it does not creep. */

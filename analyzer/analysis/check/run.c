@@ -415,16 +415,18 @@ static void stages_of_step(const struct peers *p, size_t step, double *mean, dou
     }
 }
 
-/* NaN: it is not in the step, or alone there. */
-static double stage_ratio(const double *mean, size_t n, uint32_t role, double *others)
+/* A multiple of the mean of the others: stages hardly ever take equally long, and the median of a
+ * few that do not is one of them, with all its noise. NaN: it is not in the step, or alone there. */
+static double stage_ratio(const double *mean, size_t n, uint32_t role)
 {
-    size_t kept = 0;
+    double sum = 0.0;
+    double others = 0.0;
     for (size_t k = 0; k < n; k++) {
-        others[kept] = mean[k];
-        kept += k != role && isfinite(mean[k]);
+        bool other = k != role && isfinite(mean[k]);
+        sum += other ? mean[k] : 0.0;
+        others += other ? 1.0 : 0.0;
     }
-    double middle = inq_median(others, kept);
-    return middle > 0.0 ? mean[role] / middle : (double)NAN;
+    return sum > 0.0 ? mean[role] * others / sum : (double)NAN;
 }
 
 static int measure_of_stage(const struct inq_run_record *record,
@@ -432,15 +434,15 @@ static int measure_of_stage(const struct inq_run_record *record,
                             struct inq_measure *measure, struct inq_err *err)
 {
     struct peers p = {.record = record, .roles = roles};
-    double *room = inq_mem_zalloc(3 * roles->n + record->n_account_steps + 1, sizeof *room);
+    double *room = inq_mem_zalloc(2 * roles->n + record->n_account_steps + 1, sizeof *room);
     size_t n = 0;
     if (room == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu stages", roles->n);
     }
-    double *ratios = room + 3 * roles->n;
+    double *ratios = room + 2 * roles->n;
     for (size_t s = 0; s < record->n_account_steps; s++) {
         stages_of_step(&p, s, room, room + roles->n);
-        ratios[n] = stage_ratio(room, roles->n, role, room + 2 * roles->n);
+        ratios[n] = stage_ratio(room, roles->n, role);
         n += isfinite(ratios[n]) != 0;
     }
     *measure = inq_measure_of_ratios(ratios, n);

@@ -317,6 +317,17 @@ static enum inq_check_outcome outcome(double value, double low, double high, con
     return result;
 }
 
+static const struct inq_check_row *row_of(const struct inq_check *check, const char *name)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        if (strcmp(check->rows[i].now.name, name) == 0) {
+            return &check->rows[i];
+        }
+    }
+    fail_msg("no row %s", name);
+    return &check->rows[0];
+}
+
 static void compare__knows_noise(void **state)
 {
     (void)state;
@@ -383,6 +394,73 @@ static void compare__shares_of_a_step_may_grow_by_less(void **state)
         add(&now, cases[i].kind, "stage2", value, value - 0.003, 1.05);
         struct inq_check check = compare(&now, &base, NULL);
         assert_int_equal(check.pass, cases[i].pass);
+        inq_check_release(&check);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
+/* A stage is slower than those that changed alike: of four, one that got 20 % faster makes no other
+ * one slow, and two that are 8 % slower do not hide each other behind their mean. A change of up to
+ * 4 % is noise of the others, and their mean is what counts. */
+static void compare__stages_are_held_against_those_that_changed_alike(void **state)
+{
+    (void)state;
+    static const struct {
+        double parts[5]; /* compute of each stage, equal before */
+        bool worse[5];
+    } cases[] = {
+        {{1.0, 1.0, 1.0, 1.0, 0.8}, {false, false, false, false, false}},
+        {{1.0, 1.0, 1.0, 1.1, 1.1}, {false, false, false, true, true}},
+        {{1.0, 1.0, 1.0, 1.0, 1.03}, {false, false, false, false, true}},
+        {{1.0, 1.0, 1.0, 1.0, 0.97}, {false, false, false, false, false}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_snapshot base = run_snapshot(100e6, 99e6, 101e6);
+        struct inq_snapshot now = run_snapshot(100e6, 99e6, 101e6);
+        double sum = 0.0;
+        for (int k = 0; k < 5; k++) {
+            sum += cases[i].parts[k];
+        }
+        for (int k = 0; k < 5; k++) {
+            char suffix[8];
+            double value = 4.0 * cases[i].parts[k] / (sum - cases[i].parts[k]);
+            (void)snprintf(suffix, sizeof suffix, "stage%d", k);
+            add(&base, INQ_MEASURE_STAGE_SHARE, suffix, 1.0, 1.0, 1.0);
+            add(&now, INQ_MEASURE_STAGE_SHARE, suffix, value, value, value);
+        }
+        base.work.replicas = now.work.replicas = 2;
+        struct inq_check check = compare(&now, &base, NULL);
+        for (int k = 0; k < 5; k++) {
+            char name[32];
+            (void)snprintf(name, sizeof name, "stage_share.stage%d", k);
+            const struct inq_check_row *row = row_of(&check, name);
+            assert_int_equal(row->outcome == INQ_CHECK_REGRESSED, cases[i].worse[k]);
+            assert_true(!cases[i].worse[k] || fabs(row->change - cases[i].parts[k] + 1.0) < 1e-3);
+        }
+        inq_check_release(&check);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
+/* Of two stages the one that did not get faster is no slower: its own compute has to grow by a
+ * third of what it fell back. */
+static void compare__who_falls_back_takes_longer_itself(void **state)
+{
+    (void)state;
+    static const double own[] = {1.0, 1.0199, 1.0201};
+    for (size_t i = 0; i < 3; i++) {
+        struct inq_snapshot base = run_snapshot(100e6, 99e6, 101e6);
+        struct inq_snapshot now = run_snapshot(100e6, 99e6, 101e6);
+        add(&base, INQ_MEASURE_COMPUTE, "stage1", 50e6, 50e6, 50e6);
+        add(&base, INQ_MEASURE_STAGE_SHARE, "stage1", 1.0, 1.0, 1.0);
+        add(&now, INQ_MEASURE_COMPUTE, "stage1", own[i] * 50e6, own[i] * 50e6, own[i] * 50e6);
+        add(&now, INQ_MEASURE_STAGE_SHARE, "stage1", 1.06, 1.06, 1.06);
+        struct inq_check check = compare(&now, &base, NULL);
+        assert_int_equal(check.pass, i < 2);
+        assert_true(i == 2 || strstr(row_of(&check, "stage_share.stage1")->message,
+                                     "because others got faster") != NULL);
         inq_check_release(&check);
         inq_snapshot_release(&base);
         inq_snapshot_release(&now);
@@ -544,17 +622,6 @@ static struct inq_snapshot of_schedule(const char *kind, int64_t p2p_ns)
                      INQ_OK);
     inq_schedule_release(&schedule);
     return snapshot;
-}
-
-static const struct inq_check_row *row_of(const struct inq_check *check, const char *name)
-{
-    for (size_t i = 0; i < check->n; i++) {
-        if (strcmp(check->rows[i].now.name, name) == 0) {
-            return &check->rows[i];
-        }
-    }
-    fail_msg("no row %s", name);
-    return &check->rows[0];
 }
 
 static void schedule__regressions_and_gains(void **state)
@@ -876,6 +943,8 @@ int main(void)
         cmocka_unit_test(compare__knows_noise),
         cmocka_unit_test(compare__noise_is_told_with_its_interval),
         cmocka_unit_test(compare__shares_of_a_step_may_grow_by_less),
+        cmocka_unit_test(compare__stages_are_held_against_those_that_changed_alike),
+        cmocka_unit_test(compare__who_falls_back_takes_longer_itself),
         cmocka_unit_test(compare__measures_that_come_and_go),
         cmocka_unit_test(compare__parts_of_a_step_grow_by_the_step),
         cmocka_unit_test(compare__a_longer_step_says_through_what),

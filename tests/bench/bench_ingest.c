@@ -171,8 +171,14 @@ static int read_one(void *ctx, size_t i, struct inq_err *err)
     if (code != INQ_OK) {
         return code;
     }
+    const char *head = NULL;
+    size_t n = 0;
     job->shards[i].file.path = job->paths[i];
-    code = inq_reader_kineto.read(source, &job->shards[i], err);
+    code = inq_source_peek(source, &head, &n, err);
+    const struct inq_reader *reader =
+        code == INQ_OK ? inq_reader_find(head, n, job->paths[i]) : NULL;
+    code = reader != NULL ? reader->read(source, &job->shards[i], err)
+                          : inq_err_set(err, INQ_UNSUPPORTED, "no reader takes it");
     job->raw[i] = inq_source_delivered(source);
     inq_source_close(source);
     return code;

@@ -23,6 +23,16 @@ struct event {
     bool bad_number;
 };
 
+static const struct event EMPTY = {.id = -1,
+                                   .pid = -1,
+                                   .ts_ns = -1,
+                                   .seq = -1,
+                                   .place = -1,
+                                   .peer = -1,
+                                   .count = -1,
+                                   .gpu_start_ns = -1,
+                                   .gpu_stop_ns = -1};
+
 enum form { TEXT, NUMBER, MICROSECONDS };
 
 struct field {
@@ -50,14 +60,14 @@ static const struct field fields[] = {
     {"StopGpuClk", NUMBER, AT(gpu_stop_ns)},
 };
 
-static const struct field *find(struct inq_text key)
+static int find(struct inq_text key)
 {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (int i = 0; i < (int)(sizeof fields / sizeof *fields); i++) {
         if (inq_text_is(key, fields[i].key)) {
-            return &fields[i];
+            return i;
         }
     }
-    return NULL;
+    return -1;
 }
 
 static void take_number(const struct field *field, struct inq_text text, struct event *event)
@@ -73,39 +83,40 @@ static void take_number(const struct field *field, struct inq_text text, struct 
     }
 }
 
+static void take(const struct inq_layout_value *value, struct event *event)
+{
+    const struct field *field = &fields[value->field];
+    if (field->form == TEXT) {
+        *(struct inq_text *)(void *)((char *)event + field->at) = value->text;
+    } else {
+        take_number(field, value->text, event);
+    }
+}
+
 /* The hash of a communicator is written as a number that may be beyond what is signed. */
 static enum inq_scan_result take_value(struct inq_scan *scan, struct inq_text key, int first,
-                                       struct event *event)
+                                       struct inq_layouts *layouts, struct event *event)
 {
-    const struct field *field = find(key);
-    struct inq_text text = {NULL, 0};
-    if (field == NULL || first == '{' || first == '[') {
+    struct inq_layout_value value = {{NULL, 0}, find(key)};
+    if (value.field < 0 || first == '{' || first == '[') {
         return inq_scan_skip(scan);
     }
     enum inq_scan_result result =
-        first == '"' ? inq_scan_string(scan, &text) : inq_scan_bare(scan, &text);
-    if (result == INQ_SCAN_OK && field->form == TEXT) {
-        *(struct inq_text *)(void *)((char *)event + field->at) = text;
-    } else if (result == INQ_SCAN_OK) {
-        take_number(field, text, event);
+        first == '"' ? inq_scan_string(scan, &value.text) : inq_scan_bare(scan, &value.text);
+    if (result == INQ_SCAN_OK) {
+        inq_layouts_note(layouts, &value);
+        take(&value, event);
     }
     return result;
 }
 
-/* Reads the object whose opening brace is at the cursor, its args with it; on INQ_SCAN_OK the
- * cursor is behind its closing brace. */
-static enum inq_scan_result scan_event(struct inq_scan *scan, struct event *event)
+/* Reads the object whose opening brace is at the cursor, its args with it, key by key; on
+ * INQ_SCAN_OK the cursor is behind its closing brace. */
+static enum inq_scan_result scan_event(struct inq_scan *scan, struct inq_layouts *layouts,
+                                       struct event *event)
 {
     size_t depth = 1;
-    *event = (struct event){.id = -1,
-                            .pid = -1,
-                            .ts_ns = -1,
-                            .seq = -1,
-                            .place = -1,
-                            .peer = -1,
-                            .count = -1,
-                            .gpu_start_ns = -1,
-                            .gpu_stop_ns = -1};
+    inq_layouts_begin(layouts);
     scan->p++;
     while (depth > 0) {
         struct inq_text key = {NULL, 0};
@@ -120,7 +131,7 @@ static enum inq_scan_result scan_event(struct inq_scan *scan, struct event *even
             depth++;
             scan->p++;
         } else {
-            result = take_value(scan, key, first, event);
+            result = take_value(scan, key, first, layouts, event);
         }
         if (result != INQ_SCAN_OK) {
             return result;
@@ -147,6 +158,7 @@ struct operation {
 
 struct reading {
     struct inq_shard *shard;
+    struct inq_layouts layouts;
     uint32_t rank; /* of the shard's */
     bool open;     /* `op` has begun */
     bool p2p;      /* it is a transfer between two */
@@ -272,7 +284,8 @@ static void add_channel(struct reading *r, const struct event *event)
     op->gpu_end_ns = first || stop_ns > op->gpu_end_ns ? stop_ns : op->gpu_end_ns;
 }
 
-static int take(struct reading *r, const struct event *event, int64_t offset, struct inq_err *err)
+static int add_event(struct reading *r, const struct event *event, int64_t offset,
+                     struct inq_err *err)
 {
     bool operation = inq_text_is(event->cat, "COLL") || inq_text_is(event->cat, "P2P");
     bool begins = inq_text_is(event->phase, "b");
@@ -299,10 +312,25 @@ static int take(struct reading *r, const struct event *event, int64_t offset, st
 static enum inq_scan_result read_event(void *reading, struct inq_scan *scan, int64_t offset,
                                        int *code, struct inq_err *err)
 {
-    struct event event;
-    enum inq_scan_result result = scan_event(scan, &event);
-    *code = result == INQ_SCAN_OK ? take(reading, &event, offset, err) : INQ_OK;
-    return result;
+    struct reading *r = reading;
+    struct inq_layouts *layouts = &r->layouts;
+    struct event event = EMPTY;
+    const char *start = scan->p;
+    int tag = 0;
+    *code = INQ_OK;
+    if (inq_layouts_match(layouts, &scan->p, scan->end, &tag)) {
+        for (size_t i = 0; i < layouts->n_values; i++) {
+            take(&layouts->values[i], &event);
+        }
+    } else {
+        enum inq_scan_result result = scan_event(scan, layouts, &event);
+        if (result != INQ_SCAN_OK) {
+            return result;
+        }
+        *code = inq_layouts_learn(layouts, start, scan->p, tag, err);
+    }
+    *code = *code == INQ_OK ? add_event(r, &event, offset, err) : *code;
+    return INQ_SCAN_OK;
 }
 
 static int read_events(struct reading *r, struct inq_source *source, struct inq_err *err)
@@ -373,6 +401,7 @@ static int read_dump(struct inq_source *source, struct inq_shard *shard, struct 
     if (code == INQ_OK) {
         code = add_operations(&r, &untimed, err);
     }
+    inq_layouts_release(&r.layouts);
     inq_mem_free(r.ops);
     if (code == INQ_OK && untimed > 0) {
         shard->file.reason = inq_arena_asprintf(

@@ -24,6 +24,16 @@ struct record {
     bool bad_number; /* some field's number could not be read */
 };
 
+static const struct record EMPTY = {.rank = -1,
+                                    .n_ranks = -1,
+                                    .pid = -1,
+                                    .sn = -1,
+                                    .bytes = -1,
+                                    .peer = -1,
+                                    .exec_ns = -1,
+                                    .op_start_ns = INQ_TIME_NONE,
+                                    .stop_ns = INQ_TIME_NONE};
+
 enum form { TEXT, NUMBER, MICROSECONDS, DURATION };
 
 struct field {
@@ -34,12 +44,14 @@ struct field {
 
 #define AT(member) offsetof(struct record, member)
 
-static const struct field fields[] = {
+enum { P2P = 0, N_FIELDS = 18 };
+
+static const struct field fields[N_FIELDS] = {
+    [P2P] = {"p2p", TEXT, AT(op)},
     {"id", TEXT, AT(id)},
     {"comm_name", TEXT, AT(comm_name)},
     {"hostname", TEXT, AT(host)},
     {"coll", TEXT, AT(op)},
-    {"p2p", TEXT, AT(op)},
     {"rank", NUMBER, AT(rank)},
     {"n_ranks", NUMBER, AT(n_ranks)},
     {"pid", NUMBER, AT(pid)},
@@ -75,7 +87,7 @@ static void take_number(const struct field *field, struct inq_text text, struct 
     bool good = field->form == NUMBER ? inq_scan_int(text.p, text.n, &value)
                                       : inq_scan_time(text.p, text.n, &value, &fraction);
     if (!good || value < 0) {
-        record->bad_number = true;
+        record->bad_number = record->bad_number || !inq_text_is(text, "null");
     } else if (field->form != MICROSECONDS) {
         *out = value;
     } else if (value >= INQ_NCCL_MIN_EPOCH_NS) {
@@ -83,32 +95,40 @@ static void take_number(const struct field *field, struct inq_text text, struct 
     }
 }
 
-static const struct field *find(struct inq_text key)
+static void take(const struct inq_layout_value *value, struct record *record)
 {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const struct field *field = &fields[value->field];
+    if (field->form == TEXT) {
+        *(struct inq_text *)(void *)((char *)record + field->at) = value->text;
+        record->p2p = record->p2p || value->field == P2P;
+    } else {
+        take_number(field, value->text, record);
+    }
+}
+
+static int find(struct inq_text key)
+{
+    for (int i = 0; i < N_FIELDS; i++) {
         if (inq_text_is(key, fields[i].key)) {
-            return &fields[i];
+            return i;
         }
     }
-    return NULL;
+    return -1;
 }
 
 static enum inq_scan_result take_value(struct inq_scan *scan, struct inq_text key, int first,
-                                       struct record *record)
+                                       struct inq_layouts *layouts, struct record *record)
 {
-    const struct field *field = find(key);
-    struct inq_text text = {NULL, 0};
-    if (field == NULL || first == '{' || first == '[') {
+    struct inq_layout_value value = {{NULL, 0}, find(key)};
+    if (value.field < 0 || first == '{' || first == '[') {
         return inq_scan_skip(scan);
     }
     bool quoted = first == '"';
     enum inq_scan_result result =
-        quoted ? inq_scan_string(scan, &text) : inq_scan_bare(scan, &text);
-    if (result == INQ_SCAN_OK && quoted && field->form == TEXT) {
-        *(struct inq_text *)(void *)((char *)record + field->at) = text;
-        record->p2p = record->p2p || inq_text_is(key, "p2p");
-    } else if (result == INQ_SCAN_OK && field->form != TEXT && !inq_text_is(text, "null")) {
-        take_number(field, text, record);
+        quoted ? inq_scan_string(scan, &value.text) : inq_scan_bare(scan, &value.text);
+    if (result == INQ_SCAN_OK && (quoted || fields[value.field].form != TEXT)) {
+        inq_layouts_note(layouts, &value);
+        take(&value, record);
     }
     return result;
 }
@@ -123,7 +143,7 @@ struct nest {
 };
 
 static enum inq_scan_result take_member(struct inq_scan *scan, struct nest *nest,
-                                        struct record *record)
+                                        struct inq_layouts *layouts, struct record *record)
 {
     struct inq_text key = {NULL, 0};
     enum inq_scan_result result = inq_scan_key(scan, &key);
@@ -137,23 +157,16 @@ static enum inq_scan_result take_member(struct inq_scan *scan, struct nest *nest
         scan->p++;
         return INQ_SCAN_OK;
     }
-    return take_value(scan, key, first, record);
+    return take_value(scan, key, first, layouts, record);
 }
 
-/* Reads the object whose opening brace is at the cursor; on INQ_SCAN_OK the cursor is behind its
- * closing brace. */
-static enum inq_scan_result scan_record(struct inq_scan *scan, struct record *record)
+/* Reads the object whose opening brace is at the cursor, key by key; on INQ_SCAN_OK the cursor is
+ * behind its closing brace. */
+static enum inq_scan_result scan_record(struct inq_scan *scan, struct inq_layouts *layouts,
+                                        struct record *record)
 {
     struct nest nest = {.n = 1};
-    *record = (struct record){.rank = -1,
-                              .n_ranks = -1,
-                              .pid = -1,
-                              .sn = -1,
-                              .bytes = -1,
-                              .peer = -1,
-                              .exec_ns = -1,
-                              .op_start_ns = INQ_TIME_NONE,
-                              .stop_ns = INQ_TIME_NONE};
+    inq_layouts_begin(layouts);
     scan->p++;
     while (nest.n > 0) {
         bool list = nest.list[nest.n - 1];
@@ -168,7 +181,7 @@ static enum inq_scan_result scan_record(struct inq_scan *scan, struct record *re
         } else if (first == ',') {
             scan->p++;
         } else if (!list && first == '"') {
-            result = take_member(scan, &nest, record);
+            result = take_member(scan, &nest, layouts, record);
         } else if (list && first == '{' && nest.n < MAX_DEPTH) {
             nest.list[nest.n++] = false;
             scan->p++;
@@ -192,15 +205,33 @@ static enum inq_scan_result scan_record(struct inq_scan *scan, struct record *re
 /* An operation of more than a day is none. */
 #define MAX_EXEC_NS ((int64_t)86400 * 1000000000)
 
+/* A text as it was written; longer ones are not kept. */
+struct spelling {
+    uint32_t n;
+    char text[MAX_NAME];
+};
+
+/* The first few operations that occur: no more have names. */
+enum { MAX_OPS = 16 };
+
+struct op {
+    inq_str name;
+    enum inq_coll_kind kind;
+};
+
 /* Whose records are being read: v4.3 says it once per dump of a communicator, in front of its
  * records; before that every record did. */
 struct reading {
     struct inq_shard *shard;
-    uint32_t rank;       /* of the shard's */
-    uint32_t group;      /* the communicator of the records that name none; INQ_NONE */
-    int64_t place, size; /* of this rank in it */
-    uint64_t untimed;    /* records without a time */
-    uint64_t others;     /* records of another device of the same process */
+    struct inq_layouts layouts;
+    uint32_t rank;                 /* of the shard's */
+    uint32_t group;                /* the communicator of the records that name none; INQ_NONE */
+    int64_t place, size;           /* of this rank in it */
+    struct spelling id, comm_name; /* of that communicator, as the last record wrote them */
+    struct op ops[MAX_OPS];
+    size_t n_ops;
+    uint64_t untimed; /* records without a time */
+    uint64_t others;  /* records of another device of the same process */
 };
 
 static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
@@ -210,12 +241,37 @@ static int add_name(struct reading *r, struct inq_text text, inq_str *name, stru
     return inq_strtab_add(&r->shard->names, buffer, decoded.n, name, err);
 }
 
+static bool is_spelled(const struct spelling *spelling, struct inq_text text)
+{
+    return spelling->n == text.n && (text.n == 0 || memcmp(spelling->text, text.p, text.n) == 0);
+}
+
+static void keep_spelling(struct spelling *spelling, struct inq_text text)
+{
+    spelling->n = text.n <= MAX_NAME ? text.n : UINT32_MAX;
+    if (text.n > 0 && text.n <= MAX_NAME) {
+        memcpy(spelling->text, text.p, text.n);
+    }
+}
+
+/* Nearly every record that names a communicator is of the one that the last one named. */
+static bool is_same_group(const struct reading *r, const struct record *record)
+{
+    const struct inq_rank *rank = &r->shard->ranks[r->rank];
+    return r->group != INQ_NONE && r->place == record->rank && r->size == record->n_ranks &&
+           (rank->host != 0 || record->host.n == 0) && (rank->pid >= 0 || record->pid < 0) &&
+           is_spelled(&r->id, record->id) && is_spelled(&r->comm_name, record->comm_name);
+}
+
 /* Until all files are read, a communicator's members are only this one: its place there. */
 static int set_group(struct reading *r, const struct record *record, struct inq_err *err)
 {
     struct inq_rank *rank = &r->shard->ranks[r->rank];
     inq_str name = 0;
     inq_str desc = 0;
+    if (is_same_group(r, record)) {
+        return INQ_OK;
+    }
     int code = add_name(r, record->id, &name, err);
     if (code == INQ_OK && record->comm_name.n > 0 && !inq_text_is(record->comm_name, "unknown")) {
         code = add_name(r, record->comm_name, &desc, err);
@@ -229,6 +285,8 @@ static int set_group(struct reading *r, const struct record *record, struct inq_
     rank->pid = rank->pid < 0 ? record->pid : rank->pid;
     r->place = record->rank;
     r->size = record->n_ranks;
+    keep_spelling(&r->id, record->id);
+    keep_spelling(&r->comm_name, record->comm_name);
     int32_t place = (int32_t)record->rank;
     for (uint32_t g = 0; g < r->shard->n_groups; g++) {
         if (r->shard->groups[g].name == name) {
@@ -272,6 +330,22 @@ static int64_t start_of(const struct record *record)
                                             : record->op_start_ns;
 }
 
+static enum inq_coll_kind kind_of(struct reading *r, inq_str name)
+{
+    for (size_t i = 0; i < r->n_ops; i++) {
+        if (r->ops[i].name == name) {
+            return r->ops[i].kind;
+        }
+    }
+    const struct inq_strtab *names = &r->shard->names;
+    enum inq_coll_kind kind =
+        inq_coll_from_name(inq_strtab_get(names, name), inq_strtab_len(names, name));
+    if (r->n_ops < MAX_OPS) {
+        r->ops[r->n_ops++] = (struct op){name, kind};
+    }
+    return kind;
+}
+
 static int add_op(struct reading *r, const struct record *record, struct inq_err *err)
 {
     struct inq_rank *rank = &r->shard->ranks[r->rank];
@@ -283,14 +357,14 @@ static int add_op(struct reading *r, const struct record *record, struct inq_err
                                 .cls = INQ_CLASS_COMM};
     struct inq_comm comm;
     inq_comm_init(&comm);
-    comm.kind = inq_coll_from_name(record->op.p, record->op.n);
     comm.group = r->group;
     comm.group_size = (int32_t)r->size;
     comm.seq = record->sn;
     bool has_peer = record->p2p && record->peer >= 0 && record->peer < r->size;
     comm.peer = has_peer ? (int32_t)record->peer : -1;
-    set_size(&comm, record->bytes, r->size);
     int code = add_name(r, record->op, &comm.op_name, err);
+    comm.kind = kind_of(r, comm.op_name);
+    set_size(&comm, record->bytes, r->size);
     row.name = comm.op_name;
     if (code == INQ_OK) {
         code = lane_of(r, &row.lane, err);
@@ -302,7 +376,8 @@ static int add_op(struct reading *r, const struct record *record, struct inq_err
     return code == INQ_OK ? inq_rank_add_event(rank, &row, err) : code;
 }
 
-static int take(struct reading *r, const struct record *record, int64_t offset, struct inq_err *err)
+static int add_record(struct reading *r, const struct record *record, int64_t offset,
+                      struct inq_err *err)
 {
     struct inq_damage *damage = &r->shard->file.damage;
     bool named = record->id.n > 0 && record->n_ranks > 0 && record->n_ranks <= INT32_MAX &&
@@ -336,10 +411,26 @@ static int take(struct reading *r, const struct record *record, int64_t offset, 
 static enum inq_scan_result read_record(void *reading, struct inq_scan *scan, int64_t offset,
                                         int *code, struct inq_err *err)
 {
-    struct record record;
-    enum inq_scan_result result = scan_record(scan, &record);
-    *code = result == INQ_SCAN_OK ? take(reading, &record, offset, err) : INQ_OK;
-    return result;
+    struct reading *r = reading;
+    struct inq_layouts *layouts = &r->layouts;
+    struct record record = EMPTY;
+    const char *start = scan->p;
+    int marker = 0;
+    *code = INQ_OK;
+    if (inq_layouts_match(layouts, &scan->p, scan->end, &marker)) {
+        for (size_t i = 0; i < layouts->n_values; i++) {
+            take(&layouts->values[i], &record);
+        }
+        record.marker = marker != 0;
+    } else {
+        enum inq_scan_result result = scan_record(scan, layouts, &record);
+        if (result != INQ_SCAN_OK) {
+            return result;
+        }
+        *code = inq_layouts_learn(layouts, start, scan->p, record.marker, err);
+    }
+    *code = *code == INQ_OK ? add_record(r, &record, offset, err) : *code;
+    return INQ_SCAN_OK;
 }
 
 static int read_records(struct reading *r, struct inq_source *source, struct inq_err *err)
@@ -377,6 +468,7 @@ static int read_inspector(struct inq_source *source, struct inq_shard *shard, st
     if (code == INQ_OK) {
         code = read_records(&r, source, err);
     }
+    inq_layouts_release(&r.layouts);
     shard->ranks[r.rank].has_clock_epoch = true;
     return code == INQ_OK ? say_what_is_missing(&r, err) : code;
 }

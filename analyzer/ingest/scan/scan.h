@@ -133,6 +133,7 @@ enum inq_scan_start { INQ_START_NONE, INQ_START_MORE, INQ_START_EVENT, INQ_START
 enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last);
 
 /* of the same door; it stands on what is above */
+#include "ingest/scan/layout.h"
 #include "ingest/scan/shape.h"
 #include "ingest/scan/window.h"
 

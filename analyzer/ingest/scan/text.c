@@ -270,13 +270,13 @@ enum inq_scan_result inq_scan_skip(struct inq_scan *scan)
 bool inq_scan_int(const char *p, size_t n, int64_t *value)
 {
     size_t i = n > 0 && p[0] == '-';
-    if (n - i > 0 && n - i <= 18) {
+    if (n - i > 0 && n - i <= 19) { /* ns since 1970: 19 digits */
         uint64_t sum = 0;
         size_t at = i;
         for (; at < n && (class_of(p[at]) & DIGIT); at++) {
             sum = sum * 10 + (uint64_t)(p[at] - '0');
         }
-        if (at == n) {
+        if (at == n && sum <= INT64_MAX) {
             *value = i ? -(int64_t)sum : (int64_t)sum;
             return true;
         }
@@ -284,22 +284,34 @@ bool inq_scan_int(const char *p, size_t n, int64_t *value)
     return inq_time_parse_decimal(p, n, 1, value);
 }
 
+/* Decimals of microseconds up to `end`; *us becomes ns, rounded half up. */
+static bool take_decimals(const char *p, const char *end, uint64_t *us)
+{
+    uint64_t ns = *us * 1000;
+    uint64_t unit_ns = 100;
+    bool up = end - p > 3 && p[3] >= '5';
+    for (; p < end && (class_of(*p) & DIGIT); p++, unit_ns /= 10) {
+        ns += (uint64_t)(*p - '0') * unit_ns;
+    }
+    *us = ns + up;
+    return p == end;
+}
+
 bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction)
 {
     uint64_t sum = 0;
     size_t at = 0;
-    for (; at < n && at < 15 && (class_of(p[at]) & DIGIT); at++) {
+    for (; at < n && at < 16 && (class_of(p[at]) & DIGIT); at++) { /* since 1970: 16 digits */
         sum = sum * 10 + (uint64_t)(p[at] - '0');
     }
-    if (at == n && n > 0) { /* whole microseconds */
+    bool fits = at > 0 && sum < INT64_MAX / 1000;
+    if (at == n && fits) { /* whole microseconds */
         *ns = (int64_t)(sum * 1000);
         *fraction = false;
         return true;
     }
-    if (at > 0 && at + 4 == n && p[at] == '.' && (class_of(p[at + 1]) & DIGIT) &&
-        (class_of(p[at + 2]) & DIGIT) && (class_of(p[at + 3]) & DIGIT)) {
-        sum = sum * 1000 + (uint64_t)((p[at + 1] - '0') * 100 + (p[at + 2] - '0') * 10) +
-              (uint64_t)(p[at + 3] - '0');
+    if (fits && at + 1 < n && p[at] == '.' && n - at <= 13 &&
+        take_decimals(p + at + 1, p + n, &sum)) {
         *ns = (int64_t)sum;
         *fraction = true;
         return true;

@@ -28,6 +28,7 @@ static void scan_int__reads_what_fits(void **state)
         {"1719853884000000000", true, INT64_C(1719853884000000000)},
         {"9223372036854775807", true, INT64_MAX},
         {"9223372036854775808", false, 0},
+        {"-9223372036854775807", true, -INT64_MAX},
         {"18446744073709551615", false, 0},
         {"1e3", true, 1000},
         {"2.0", true, 2},
@@ -65,6 +66,11 @@ static void scan_time__is_exact(void **state)
         {"5.0", 5000, true},
         {"2688330.4119110107", INT64_C(2688330412), true},
         {"0.0004", 0, true},
+        {"402.000000", 402000, true},
+        {"402.9995", 403000, true},
+        {"1768464000000000.0004999", INT64_C(1768464000000000000), true},
+        {"9223372036854775", INT64_C(9223372036854775000), false},
+        {"9223372036854775.807", INT64_MAX, true},
         {"0.0005", 1, true},
         {"1.5e3", 1500000, true},
         {"1e3", 1000000, true},
@@ -78,8 +84,18 @@ static void scan_time__is_exact(void **state)
         assert_int_equal(ns, cases[i].ns);
         assert_int_equal(fraction, cases[i].fraction);
     }
-    static const char *const bad[] = {
-        "", ".", "-", "1.2.3", "1e", "x", "9999999999999999999999", "1e400"};
+    static const char *const bad[] = {"",
+                                      ".",
+                                      "-",
+                                      "1.2.3",
+                                      "1e",
+                                      "x",
+                                      "9999999999999999999999",
+                                      "1e400",
+                                      "9223372036854776",
+                                      "9223372036854775.808",
+                                      "1.00000x",
+                                      "1.0 "};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         int64_t ns = 0;
         bool fraction = false;

@@ -77,8 +77,9 @@
      INQ_FORMAT_BIT(INQ_FORMAT_GITLAB) | INQ_FORMAT_BIT(INQ_FORMAT_SARIF))
 #define SCHEDULE_FORMATS                                                                           \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) |            \
-     INQ_FORMAT_BIT(INQ_FORMAT_SVG) | CI_FORMATS)
-#define REPLAY_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO))
+     INQ_FORMAT_BIT(INQ_FORMAT_SVG) | INQ_FORMAT_BIT(INQ_FORMAT_CHAKRA) | CI_FORMATS)
+#define REPLAY_FORMATS                                                                             \
+    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) | INQ_FORMAT_BIT(INQ_FORMAT_CHAKRA))
 #define FIX_FORMATS     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | HTML)
 #define COMPARE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | HTML)
 #define CHECK_FORMATS   (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | HTML | CI_FORMATS)
@@ -126,6 +127,7 @@ const struct inq_command inq_commands[] = {
      "  inquest schedule show --make 1f1b -p 4 -m 8 --times 1,1,1,0\n"
      "  inquest schedule show --make 1f1b -p 4 -m 8 --at S3:F1:end\n"
      "  inquest schedule show --make dualpipev -p 4 -m 10 -o dualpipev.svg\n"
+     "  inquest schedule show --make 1f1b -p 4 -m 8 --times 18,18,9,1 -o s.et\n"
      "  inquest schedule show run/ --at 1.25s\n"
      "  inquest schedule convert run/ -o recorded.csv\n"
      "  inquest schedule make --make zb-h1 -p 8 -m 32 --comms -o zbh1.csv\n"
@@ -168,7 +170,8 @@ const struct inq_command inq_commands[] = {
      "(a CSV file, or one made with --make), op by op on real clocks, every rank waiting for its\n"
      "messages as it would. Says how long it took next to the simulation and the record, and how\n"
      "long each rank was idle. -o run.trace.json writes what was executed as a trace that\n"
-     "'inquest analyze' reads and ui.perfetto.dev shows.\n"
+     "'inquest analyze' reads and ui.perfetto.dev shows; -o run.et, Chakra graphs for simulators,\n"
+     "run.RANK.et for each rank.\n"
      "\n"
      "  inquest replay --make 1f1b -p 4 -m 8 --times 18,18,9,1 --repeats 15\n"
      "  inquest replay run/ --engine cuda --scale 0.1\n"

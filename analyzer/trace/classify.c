@@ -123,6 +123,7 @@ enum inq_op_class inq_classify_kernel(const char *name, size_t len)
 
 /* Libraries of kernels, then what kernels compute. */
 static const struct text_code compute[] = {
+    {"compute", 1}, /* what replays execute */
     {"at::native", 1},
     {"aten::", 1},
     {"-dtype_", 1}, /* MTIA's names of ops */

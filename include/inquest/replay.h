@@ -373,6 +373,21 @@ INQ_API int inq_schedule_execute(const struct inq_schedule *schedule,
 INQ_API int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution *execution,
                                 struct inq_run **run, struct inq_err *err);
 
+/* Where what is written of each rank goes: `open` begins the file of a rank, by its recorded
+ * number; `close` ends it with the code of the writing, and returns that or its own. */
+struct inq_rank_files {
+    int (*open)(void *ctx, int32_t rank, struct inq_sink *sink, struct inq_err *err);
+    int (*close)(void *ctx, int code, struct inq_err *err);
+    void *ctx;
+};
+
+/* The executed plan as Chakra graphs (MLCommons; et_def.proto), one file a rank, for simulators and
+ * to be read again: nodes with durations and dependencies and without times. What one rank waits
+ * for on another is sent and received. Durations are those of the execution, transfers without the
+ * waiting for the last member. Fails with INQ_NOMEM, INQ_LIMIT, and as `files` does. */
+INQ_API int inq_execution_chakra(const struct inq_plan *plan, const struct inq_execution *execution,
+                                 const struct inq_rank_files *files, struct inq_err *err);
+
 /* ---- validation ------------------------------------------------------------------------------ */
 
 enum inq_judgement { INQ_NOT_EXECUTED, INQ_CONFIRMED, INQ_REFUTED, INQ_INCONCLUSIVE };

@@ -26,6 +26,7 @@ enum inq_format {
     INQ_FORMAT_SARIF,    /* of checks and lint */
     INQ_FORMAT_SVG,      /* of schedules */
     INQ_FORMAT_SQLITE,   /* of reports, where SQLite was found at build time: all tables */
+    INQ_FORMAT_CHAKRA,   /* of schedules and replays: graphs for simulators, one file a rank */
     INQ_FORMAT_COUNT
 };
 

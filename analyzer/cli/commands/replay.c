@@ -229,9 +229,11 @@ static int write_all(struct work *w)
 {
     struct inq_err err = {0};
     struct inq_cli_output output;
-    bool trace = w->cli->format == INQ_FORMAT_PERFETTO;
-    int code = inq_cli_output_open(w->cli, &output, &err);
-    if (code == INQ_OK) {
+    bool graphs = w->cli->format == INQ_FORMAT_CHAKRA;
+    bool trace = graphs || w->cli->format == INQ_FORMAT_PERFETTO;
+    int code = graphs ? inq_cli_write_chakra(w->cli, w->plan, &w->replay.execution, &err)
+                      : inq_cli_output_open(w->cli, &output, &err);
+    if (code == INQ_OK && !graphs) {
         struct inq_sink sink = inq_cli_output_sink(&output);
         code = trace ? write_trace(w, sink, &err) : write_result(w, sink, w->cli->format, &err);
         code = inq_cli_output_close(&output, code, &err);

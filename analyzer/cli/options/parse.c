@@ -190,6 +190,7 @@ static const struct inq_cli_format formats[] = {
     {INQ_FORMAT_SARIF, "sarif", "SARIF", {".sarif"}},
     {INQ_FORMAT_SVG, "svg", "SVG", {".svg"}},
     {INQ_FORMAT_SQLITE, "sqlite", "SQLite", {".sqlite", ".sqlite3", ".db"}},
+    {INQ_FORMAT_CHAKRA, "chakra", "Chakra execution traces", {".et"}},
 };
 
 _Static_assert(sizeof formats / sizeof *formats == INQ_FORMAT_COUNT, "one row per format");

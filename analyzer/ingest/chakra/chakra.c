@@ -51,7 +51,14 @@ static void node_init(struct inq_chakra_node *node)
                                      .comm_type = -1,
                                      .comm_size = -1,
                                      .comm_src = -1,
-                                     .comm_dst = -1};
+                                     .comm_dst = -1,
+                                     .dur_ns = -1,
+                                     .stage = -1,
+                                     .chunk = -1,
+                                     .micro_batch = -1,
+                                     .step = -1,
+                                     .dp_rank = -1,
+                                     .seq = -1};
 }
 
 static void set_attribute(struct inq_chakra_node *node, struct inq_text name, int64_t number,
@@ -68,7 +75,14 @@ static void set_attribute(struct inq_chakra_node *node, struct inq_text name, in
                    {"comm_type", AT(comm_type)},
                    {"comm_size", AT(comm_size)},
                    {"comm_src", AT(comm_src)},
-                   {"comm_dst", AT(comm_dst)}};
+                   {"comm_dst", AT(comm_dst)},
+                   {"duration_nanos", AT(dur_ns)},
+                   {"stage", AT(stage)},
+                   {"chunk", AT(chunk)},
+                   {"micro_batch", AT(micro_batch)},
+                   {"step", AT(step)},
+                   {"dp_rank", AT(dp_rank)},
+                   {"seq_id", AT(seq)}};
 #undef AT
     if (inq_text_is(name, "pg_name")) {
         node->group = text;

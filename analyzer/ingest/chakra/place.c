@@ -219,6 +219,13 @@ static int64_t later(int64_t from_ns, int64_t dur_ns)
     return from_ns < MAX_TIME_NS - dur_ns ? from_ns + dur_ns : MAX_TIME_NS;
 }
 
+static bool is_receive(const struct placing *p, uint32_t index)
+{
+    const struct node *node = &p->nodes[index];
+    const struct inq_rank *rank = &p->graphs[node->graph].shard->ranks[0];
+    return rank->comms[node->op->row.comm].kind == INQ_COLL_RECV;
+}
+
 /* The last one to come ends it for all. */
 static void arrive(struct placing *p, uint32_t index)
 {
@@ -229,6 +236,10 @@ static void arrive(struct placing *p, uint32_t index)
         return;
     }
     for (uint32_t i = meeting->first; i != INQ_NONE; i = p->nodes[i].fellow) {
+        /* a schedule's receive that depends on nothing is posted long before: it is its transfer */
+        const struct inq_chakra_op *op = p->nodes[i].op;
+        bool posted = op->n_deps == 0 && op->row.label != INQ_NONE && is_receive(p, i);
+        p->nodes[i].start_ns = posted ? meeting->last_ns : p->nodes[i].start_ns;
         p->nodes[i].end_ns = later(meeting->last_ns, meeting->transfer_ns);
         push(p, i);
     }
@@ -300,7 +311,7 @@ static int spare_lane(struct inq_rank *rank, int64_t **ends, size_t *n, const st
             (*ends)[*lane] = node->end_ns;
             break;
         }
-        code = inq_rank_lane(rank, INQ_LANE_STREAM, -1, SPARE_LANE + spare, lane, err);
+        code = inq_rank_lane(rank, rank->lanes[*lane].kind, -1, SPARE_LANE + spare, lane, err);
     }
     return code;
 }
@@ -353,6 +364,12 @@ static int add_row(struct placing *p, struct inq_shard *shard, const struct node
         rows->host_end_ns = node->end_ns > rows->host_end_ns ? node->end_ns : rows->host_end_ns;
         return add_host_row(shard, node, err);
     }
+    bool message = node->meeting != INQ_NONE && rank->comms[row.comm].peer >= 0;
+    bool moves = message && p->meetings[node->meeting].transfer_ns > 0;
+    if (message && row.label == INQ_NONE && (!moves || rank->n_labels > 0)) {
+        return INQ_OK; /* of no time, or beside the ops of a schedule: only orders the ranks */
+    }
+    row.comm = row.label != INQ_NONE ? INQ_NONE : row.comm; /* a schedule's op meets by its label */
     row.start_ns = node->start_ns;
     row.dur_ns = node->end_ns - node->start_ns;
     int code = node->meeting != INQ_NONE

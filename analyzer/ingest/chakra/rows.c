@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "ingest/chakra/rows.h"
 #include "ingest/ingest.h"
+#include "ingest/optable/optable.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -260,9 +261,13 @@ static bool has_times(const struct inq_chakra_node *node)
     return node->start_us > 0 && node->start_us <= MAX_TIME_US && node->dur_us <= MAX_DUR_US;
 }
 
+/* Nanoseconds that round to other microseconds than the node's are another thing's. */
 static int64_t dur_of(const struct inq_chakra_node *node)
 {
-    return node->dur_us > 0 ? node->dur_us * 1000 : 0;
+    enum { NS = 1000 };
+    int64_t us = node->dur_us > 0 ? node->dur_us : 0;
+    bool exact = node->dur_ns >= us * NS - NS / 2 && node->dur_ns < us * NS + NS / 2;
+    return exact && node->dur_ns >= 0 ? node->dur_ns : us * NS;
 }
 
 static int add_note(struct reading *r, const struct inq_chakra_node *node, inq_str name,
@@ -403,6 +408,53 @@ static int add_launch(struct reading *r, const struct inq_chakra_node *node, uin
     return code == INQ_OK ? inq_launches_add(&r->shard->launches, &launch, index, err) : code;
 }
 
+static int32_t small(int64_t value)
+{
+    return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+}
+
+/* An op of a schedule, as what 'inquest' writes has them: on the lanes of an op table. *is_op is
+ * false where the node is none. */
+static int add_label(struct reading *r, const struct inq_chakra_node *node,
+                     struct inq_event_row *row, bool *is_op, struct inq_err *err)
+{
+    const char *name = inq_strtab_get(&r->shard->names, row->name);
+    enum inq_op_type type = inq_op_type_from_name(name, strlen(name));
+    *is_op = type != INQ_OP_NONE && node->stage >= 0;
+    if (!*is_op) {
+        return INQ_OK;
+    }
+    struct inq_label label = {.type = type,
+                              .step = small(node->step),
+                              .stage = small(node->stage),
+                              .dp_rank = node->dp_rank >= 0 ? small(node->dp_rank) : 0,
+                              .micro_batch = small(node->micro_batch),
+                              .chunk = small(node->chunk),
+                              .seq = small(node->seq)};
+    r->rank->stage = label.stage;
+    r->rank->dp_rank = label.dp_rank;
+    row->kind = INQ_EVENT_OP;
+    row->cls = inq_op_class(type, name);
+    int code = inq_rank_add_label(r->rank, &label, &row->label, err);
+    return code == INQ_OK
+               ? inq_rank_lane(r->rank, INQ_LANE_OPS, -1, inq_op_role(type, name), &row->lane, err)
+               : code;
+}
+
+static int place_kernel(struct reading *r, const struct inq_chakra_node *node,
+                        struct inq_event_row *row, struct inq_err *err)
+{
+    const char *name = inq_strtab_get(&r->shard->names, row->name);
+    int64_t lane = is_comm(node) ? LANE_COMM : is_copy(node) ? LANE_COPY : LANE_COMPUTE;
+    lane = node->stream >= 0 ? node->stream : lane;
+    row->cls = is_comm(node)   ? INQ_CLASS_COMM
+               : is_copy(node) ? INQ_CLASS_COPY
+                               : inq_classify_kernel(name, strlen(name));
+    row->kind = row->cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row->kind;
+    int code = inq_rank_lane(r->rank, INQ_LANE_STREAM, -1, lane, &row->lane, err);
+    return code == INQ_OK ? add_launch(r, node, &row->launch, err) : code;
+}
+
 static int make_row(struct reading *r, const struct inq_chakra_node *node,
                     struct inq_event_row *row, struct inq_err *err)
 {
@@ -412,20 +464,13 @@ static int make_row(struct reading *r, const struct inq_chakra_node *node,
                                   .comm = INQ_NONE,
                                   .label = INQ_NONE,
                                   .kind = is_copy(node) ? INQ_EVENT_MEMCPY : INQ_EVENT_KERNEL};
-    int64_t lane = is_comm(node) ? LANE_COMM : is_copy(node) ? LANE_COPY : LANE_COMPUTE;
-    lane = node->stream >= 0 ? node->stream : lane;
-    int code = inq_rank_lane(r->rank, INQ_LANE_STREAM, -1, lane, &row->lane, err);
-    code = code == INQ_OK ? add_name(r, node, node->name, &row->name, err) : code;
-    code = code == INQ_OK ? add_launch(r, node, &row->launch, err) : code;
-    if (code != INQ_OK) {
-        return code;
+    bool is_op = false;
+    int code = add_name(r, node, node->name, &row->name, err);
+    code = code == INQ_OK ? add_label(r, node, row, &is_op, err) : code;
+    if (code == INQ_OK && !is_op) {
+        code = place_kernel(r, node, row, err);
     }
-    const char *name = inq_strtab_get(&r->shard->names, row->name);
-    row->cls = is_comm(node)   ? INQ_CLASS_COMM
-               : is_copy(node) ? INQ_CLASS_COPY
-                               : inq_classify_kernel(name, strlen(name));
-    row->kind = row->cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row->kind;
-    code = inq_map_put(&r->devices, (uint64_t)node->id, 0, err);
+    code = code == INQ_OK ? inq_map_put(&r->devices, (uint64_t)node->id, 0, err) : code;
     return code == INQ_OK && is_comm(node) ? add_comm(r, node, &row->comm, err) : code;
 }
 
@@ -442,6 +487,7 @@ static int add_device_node(struct reading *r, const struct inq_chakra_node *node
 {
     struct inq_event_row row;
     int code = make_row(r, node, &row, err);
+    row.comm = row.label != INQ_NONE ? INQ_NONE : row.comm;
     return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
 }
 

@@ -38,8 +38,10 @@ struct inq_chakra_node {
     int64_t dur_us;
     int64_t is_cpu_op, stream, tid, pid;
     int64_t comm_type, comm_size, comm_src, comm_dst;
-    struct inq_text name, group; /* group: pg_name */
-    struct inq_text values;      /* of its inputs */
+    int64_t dur_ns; /* exact, where what wrote it says it in nanoseconds too */
+    int64_t stage, chunk, micro_batch, step, dp_rank, seq; /* of the ops of a schedule */
+    struct inq_text name, group;                           /* group: pg_name */
+    struct inq_text values;                                /* of its inputs */
     struct inq_text shapes, types;
     bool escaped;     /* texts are JSON's */
     bool is_metadata; /* the message in front of all nodes: says of the trace, not of a node */

@@ -408,6 +408,7 @@ static int write_schedule(const struct inq_schedule_view *view,
     case INQ_FORMAT_GITLAB:
     case INQ_FORMAT_SARIF:
     case INQ_FORMAT_SQLITE:
+    case INQ_FORMAT_CHAKRA:
     case INQ_FORMAT_COUNT:
         break;
     }

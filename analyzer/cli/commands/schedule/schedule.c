@@ -2,6 +2,7 @@
 /* inquest schedule show|make|lint|convert|compare|search: pipeline schedules. */
 #include "cli/commands/schedule/schedule.h"
 
+#include "inquest/fix.h"
 #include "inquest/time.h"
 
 #include <errno.h>
@@ -299,12 +300,45 @@ static int write_timed(const struct inq_cli *cli, const struct inq_schedule_work
     return code;
 }
 
+/* As graphs for simulators, with the times of the cost model. */
+static int write_graphs(const struct inq_cli *cli, const struct inq_schedule_work *work,
+                        struct inq_err *err)
+{
+    struct inq_fix_base *base = NULL;
+    struct inq_graph *graph = NULL;
+    struct inq_plan *plan = NULL;
+    struct inq_execution execution = {0};
+    const struct inq_replay_options once = {.warmup = -1, .repeats = 1};
+    if (work->recorded.ranks != NULL) {
+        return inq_err_set(err, INQ_USAGE,
+                           "'inquest replay RUN --engine sim -o run.et' writes the "
+                           "graphs of a recorded run");
+    }
+    int code = inq_fix_base_of_schedule(&work->schedule, &work->costs, &base, err);
+    if (code == INQ_OK) {
+        code = inq_fix_plan(base, "", 1, 1.0, &graph, &plan, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_engine_find("sim")->run(plan, &once, &execution, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_cli_write_chakra(cli, plan, &execution, err);
+    }
+    inq_execution_release(&execution);
+    inq_plan_free(plan);
+    inq_graph_free(graph);
+    inq_fix_base_free(base);
+    return code;
+}
+
 static int show(struct inq_cli *cli, const struct inq_schedule_work *work)
 {
     struct inq_err err = {0};
     struct inq_schedule_timing timing = {0};
     int code = INQ_OK;
-    if (work->recorded.ranks != NULL) { /* a run has its own times */
+    if (cli->format == INQ_FORMAT_CHAKRA) {
+        code = write_graphs(cli, work, &err);
+    } else if (work->recorded.ranks != NULL) { /* a run has its own times */
         code = write_timed(cli, work, &work->recorded, &err);
     } else {
         code = inq_schedule_time(&work->schedule, &work->costs, &timing, &err);
@@ -313,9 +347,9 @@ static int show(struct inq_cli *cli, const struct inq_schedule_work *work)
         }
     }
     inq_schedule_timing_release(&timing, work->schedule.n_ranks);
-    return code == INQ_OK
-               ? INQ_EXIT_OK
-               : inq_cli_fail(cli, &err, "'inquest schedule lint' says what is wrong with it");
+    const char *next =
+        code != INQ_USAGE ? "'inquest schedule lint' says what is wrong with it" : NULL;
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, next);
 }
 
 static int write_old(const struct inq_cli *cli, const struct inq_schedule_work *work)

@@ -72,4 +72,9 @@ int inq_work_files(const struct inq_cli *cli, const char *const *words, size_t n
 
 int inq_schedule_lint(struct inq_cli *cli);
 
+/* Writes the graph of each rank beside the file that -o names. Fails with INQ_USAGE (no such name),
+ * and as inq_execution_chakra and the writing do. */
+int inq_cli_write_chakra(const struct inq_cli *cli, const struct inq_plan *plan,
+                         const struct inq_execution *execution, struct inq_err *err);
+
 #endif

@@ -2,13 +2,18 @@
 /* Schedules are made, executed, recorded and analyzed: what comes out is what went in. */
 #include "inquest/analysis.h"
 #include "inquest/fix.h"
+#include "inquest/ingest.h"
+#include "inquest/out.h"
 #include "inquest/replay.h"
+
+#include "support_plan.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +193,160 @@ static void fix__pays_for_a_link_that_was_not_measured(void **state)
     }
 }
 
+/* ---- Chakra graphs --------------------------------------------------------------------------- */
+
+enum { MOST_RANKS = 8 };
+
+/* The graph files of a plan, in memory. */
+struct graph_files {
+    size_t n;
+    char names[MOST_RANKS][16];
+    struct inq_out bytes[MOST_RANKS];
+};
+
+static int open_graph(void *ctx, int32_t rank, struct inq_sink *sink, struct inq_err *err)
+{
+    struct graph_files *files = ctx;
+    (void)err;
+    assert_true(files->n < MOST_RANKS);
+    (void)snprintf(files->names[files->n], sizeof files->names[0], "g.%d.et", (int)rank);
+    *sink = inq_out_sink(&files->bytes[files->n++]);
+    return INQ_OK;
+}
+
+static int close_graph(void *ctx, int code, struct inq_err *err)
+{
+    (void)ctx;
+    (void)err;
+    return code;
+}
+
+static struct inq_run *read_graphs(const struct graph_files *files)
+{
+    struct inq_ingest_blob blobs[MOST_RANKS];
+    struct inq_run *run = NULL;
+    struct inq_err err = {0};
+    for (size_t i = 0; i < files->n; i++) {
+        blobs[i] = (struct inq_ingest_blob){
+            .name = files->names[i], .bytes = files->bytes[i].buf, .n = files->bytes[i].len};
+    }
+    if (inq_ingest_memory(blobs, files->n, NULL, &run, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    return run;
+}
+
+/* Compute of all ranks, to be compared. */
+struct placed {
+    size_t n;
+    struct {
+        int64_t rank, start_ns, end_ns;
+    } ops[2048];
+};
+
+static void place(struct placed *to, int64_t rank, int64_t start_ns, int64_t end_ns)
+{
+    assert_true(to->n < sizeof to->ops / sizeof *to->ops);
+    to->ops[to->n].rank = rank;
+    to->ops[to->n].start_ns = start_ns;
+    to->ops[to->n++].end_ns = end_ns;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const int64_t *x = a;
+    const int64_t *y = b;
+    for (int i = 0; i < 3; i++) {
+        if (x[i] != y[i]) {
+            return x[i] < y[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* From the first start of all. */
+static void arrange(struct placed *of)
+{
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < of->n; i++) {
+        first_ns = of->ops[i].start_ns < first_ns ? of->ops[i].start_ns : first_ns;
+    }
+    for (size_t i = 0; i < of->n; i++) {
+        of->ops[i].start_ns -= first_ns;
+        of->ops[i].end_ns -= first_ns;
+    }
+    qsort(of->ops, of->n, sizeof *of->ops, by_place);
+}
+
+static void place_trace(const struct inq_trace *trace, struct placed *to)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_events *e = &trace->ranks[r].events;
+        for (size_t k = 0; k < e->n; k++) {
+            if (e->cls[k] == INQ_CLASS_COMPUTE) {
+                place(to, trace->ranks[r].rank, e->start_ns[k], e->start_ns[k] + e->dur_ns[k]);
+            }
+        }
+    }
+}
+
+static void compare_graphs(const struct inq_graph *graph, struct placed *want, struct placed *got)
+{
+    struct inq_plan *plan = NULL;
+    struct inq_execution x = {0};
+    struct graph_files files = {0};
+    const struct inq_rank_files ranks = {open_graph, close_graph, &files};
+    assert_int_equal(inq_plan_make(graph, NULL, &plan, NULL), INQ_OK);
+    assert_int_equal(inq_engine_find("sim")->run(plan, NULL, &x, NULL), INQ_OK);
+    assert_int_equal(inq_execution_chakra(plan, &x, &ranks, NULL), INQ_OK);
+    struct inq_run *run = read_graphs(&files);
+    assert_int_equal(run->n_traces, 1);
+    place_trace(run->traces[0], got);
+    for (size_t i = 0; i < graph->n_ops; i++) {
+        if (graph->op[i].cls == INQ_CLASS_COMPUTE) {
+            place(want, graph->op[i].rank, x.start_ns[i], x.end_ns[i]);
+        }
+    }
+    arrange(want);
+    arrange(got);
+    inq_run_free(run);
+    for (size_t i = 0; i < files.n; i++) {
+        inq_out_release(&files.bytes[i]);
+    }
+    inq_execution_release(&x);
+    inq_plan_free(plan);
+}
+
+/* Everything that a graph says is read again: lanes, dependencies inside ranks and across them,
+ * groups, delays and nanoseconds give each op the time that it was simulated at; as kernels on two
+ * lanes, and as the ops of a schedule on one. */
+static void graphs__that_are_written_are_read_as_they_were(void **state)
+{
+    (void)state;
+    struct placed *want = calloc(2, sizeof *want);
+    assert_non_null(want);
+    for (uint64_t seed = 1; seed <= 16; seed++) {
+        struct random_graph spec = {.n_ranks = 4,
+                                    .n_lanes = seed % 2 == 0 ? 1 : 2,
+                                    .n_steps = 120,
+                                    .max_dur_ns = 50000000,
+                                    .max_delay_ns = 9000000};
+        struct inq_graph *graph = random_graph_make(&spec, seed);
+        assert_non_null(graph);
+        for (size_t i = 0; i < graph->n_ops; i++) { /* a transfer takes all members as long */
+            uint32_t n = 0;
+            graph->dur_ns[i] = graph->dur_ns[inq_graph_group_of(graph, (uint32_t)i, &n)];
+            graph->op[i].type = seed % 2 == 0 ? graph->op[i].type : INQ_OP_NONE;
+        }
+        want[0].n = want[1].n = 0;
+        compare_graphs(graph, &want[0], &want[1]);
+        assert_int_equal(want[0].n, want[1].n);
+        assert_memory_equal(want[0].ops, want[1].ops, want[0].n * sizeof *want[0].ops);
+        inq_graph_free(graph);
+    }
+    free(want);
+}
+
 /* Ops beside each other were faster than alone; a schedule without has them alone again. */
 static void fix__of_a_schedule_with_ops_beside_each_other(void **state)
 {
@@ -249,6 +408,7 @@ int main(void)
         cmocka_unit_test(fix__of_a_recorded_schedule_predicts_what_timing_says),
         cmocka_unit_test(fix__pays_for_a_link_that_was_not_measured),
         cmocka_unit_test(fix__of_a_schedule_with_ops_beside_each_other),
+        cmocka_unit_test(graphs__that_are_written_are_read_as_they_were),
         cmocka_unit_test(fix__of_a_schedule_with_cells_besides_its_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

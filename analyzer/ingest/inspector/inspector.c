@@ -187,8 +187,6 @@ static enum inq_scan_result scan_record(struct inq_scan *scan, struct record *re
 /* No record is longer: 64 channels of 100 bytes, twice. What is, is passed over to the next line.
  */
 #define MAX_RECORD ((size_t)1 << 20)
-/* Of a name that is kept. */
-#define MAX_NAME 256
 /* An operation of more than a day is none. */
 #define MAX_EXEC_NS ((int64_t)86400 * 1000000000)
 
@@ -203,25 +201,18 @@ struct reading {
     uint64_t others;     /* records of another device of the same process */
 };
 
-static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
-{
-    char buffer[MAX_NAME];
-    struct inq_scan_decoded decoded = inq_scan_decode(text, buffer, sizeof buffer);
-    return inq_strtab_add(&r->shard->names, buffer, decoded.n, name, err);
-}
-
 /* Until all files are read, a communicator's members are only this one: its place there. */
 static int set_group(struct reading *r, const struct record *record, struct inq_err *err)
 {
     struct inq_rank *rank = &r->shard->ranks[r->rank];
     inq_str name = 0;
     inq_str desc = 0;
-    int code = add_name(r, record->id, &name, err);
+    int code = inq_scan_name(record->id, &r->shard->names, &name, err);
     if (code == INQ_OK && record->comm_name.n > 0 && !inq_text_is(record->comm_name, "unknown")) {
-        code = add_name(r, record->comm_name, &desc, err);
+        code = inq_scan_name(record->comm_name, &r->shard->names, &desc, err);
     }
     if (code == INQ_OK && record->host.n > 0 && rank->host == 0) {
-        code = add_name(r, record->host, &rank->host, err);
+        code = inq_scan_name(record->host, &r->shard->names, &rank->host, err);
     }
     if (code != INQ_OK) {
         return code;
@@ -290,7 +281,7 @@ static int add_op(struct reading *r, const struct record *record, struct inq_err
     bool has_peer = record->p2p && record->peer >= 0 && record->peer < r->size;
     comm.peer = has_peer ? (int32_t)record->peer : -1;
     set_size(&comm, record->bytes, r->size);
-    int code = add_name(r, record->op, &comm.op_name, err);
+    int code = inq_scan_name(record->op, &r->shard->names, &comm.op_name, err);
     row.name = comm.op_name;
     if (code == INQ_OK) {
         code = lane_of(r, &row.lane, err);

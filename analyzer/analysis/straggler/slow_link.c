@@ -58,9 +58,9 @@ static bool all_there(const struct search *s, const struct inq_collective *c)
     }
     const struct inq_group *group =
         c->group < s->trace->n_groups ? &s->trace->groups[c->group] : NULL;
-    bool p2p = c->kind == INQ_COLL_SEND || c->kind == INQ_COLL_RECV || c->kind == INQ_COLL_SENDRECV;
 
-    return p2p || !group || group->size <= 0 || (uint32_t)group->size == c->n_members;
+    return inq_coll_is_p2p(c->kind) || !group || group->size <= 0 ||
+           (uint32_t)group->size == c->n_members;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -669,9 +669,12 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_link *li
     return INQ_OK;
 }
 
-int inq_candidates_of_links(const struct inq_inquiry *q, const struct inq_links *links,
-                            struct inq_candidate *candidates, size_t *n, struct inq_err *err)
+int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution *found,
+                            struct inq_err *err)
 {
+    const struct inq_links *links = q->links;
+    struct inq_candidate *candidates = found->candidates;
+    size_t *n = &found->n_candidates;
     uint32_t *ranks = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*ranks));
     double step_ns = q->delays->step_ns;
     double least_ns = INQ_STRAGGLER_COST_SHARE * step_ns;

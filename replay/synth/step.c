@@ -6,10 +6,82 @@
 #include "base/mem.h"
 #include "synth/emit/emit.h"
 #include "synth/plan.h"
-#include "synth/program.h"
 #include "synth/random.h"
 
 #include <string.h>
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static const size_t MAX_PARTS = (size_t)1 << 30;
+
+/* Room for one more; false after a failure. */
+static bool room(struct synth_program *program, void *ptr_to_ptr, size_t *cap, size_t n,
+                 size_t size)
+{
+    if (program->code == INQ_OK && n == *cap) {
+        program->code = inq_mem_grow(ptr_to_ptr, cap, n + 1, size, MAX_PARTS, NULL);
+    }
+    return program->code == INQ_OK;
+}
+
+/* SYNTH_NONE after a failure (program->code); as of a meeting. */
+static uint32_t add_node(struct synth_program *program, int64_t dur_ns)
+{
+    if (!room(program, &program->nodes, &program->cap_nodes, program->n_nodes,
+              sizeof *program->nodes)) {
+        return SYNTH_NONE;
+    }
+    program->nodes[program->n_nodes] =
+        (struct synth_node){.dur_ns = dur_ns, .first_edge = SYNTH_NONE, .first_seat = SYNTH_NONE};
+    return (uint32_t)program->n_nodes++;
+}
+
+static uint32_t add_meeting(struct synth_program *program, int64_t transfer_ns)
+{
+    if (!room(program, &program->meetings, &program->cap_meetings, program->n_meetings,
+              sizeof *program->meetings)) {
+        return SYNTH_NONE;
+    }
+    program->meetings[program->n_meetings] =
+        (struct synth_meeting){.transfer_ns = transfer_ns, .first_seat = SYNTH_NONE};
+    return (uint32_t)program->n_meetings++;
+}
+
+/* `to` starts no earlier than `lag_ns` after the end of `from`; SYNTH_NONE on either side: none. */
+static void add_edge(struct synth_program *program, uint32_t from, uint32_t to, int32_t lag_ns)
+{
+    if (from == SYNTH_NONE || to == SYNTH_NONE ||
+        !room(program, &program->edges, &program->cap_edges, program->n_edges,
+              sizeof *program->edges)) {
+        return;
+    }
+    struct synth_node *node = &program->nodes[from];
+    program->edges[program->n_edges] =
+        (struct synth_edge){.to = to, .next = node->first_edge, .lag_ns = lag_ns};
+    node->first_edge = (uint32_t)program->n_edges++;
+    program->nodes[to].pending++;
+}
+
+static void add_seat(struct synth_program *program, uint32_t node, uint32_t meeting)
+{
+    if (node == SYNTH_NONE || meeting == SYNTH_NONE ||
+        !room(program, &program->seats, &program->cap_seats, program->n_seats,
+              sizeof *program->seats)) {
+        return;
+    }
+    struct synth_node *member = &program->nodes[node];
+    struct synth_meeting *place = &program->meetings[meeting];
+    program->seats[program->n_seats] = (struct synth_seat){
+        .node = node,
+        .meeting = meeting,
+        .next_of_node = member->first_seat,
+        .next_of_meeting = place->first_seat,
+    };
+    member->first_seat = (uint32_t)program->n_seats;
+    member->meetings_left++;
+    place->first_seat = (uint32_t)program->n_seats++;
+    place->pending++;
+}
 
 /* ---- primitives: host time, launches, waits -------------------------------------------------- */
 
@@ -20,8 +92,6 @@ enum {
     EVENT_NS = 1200,           /* from an event to who waits for it in another stream */
     CALL_NS = 1300             /* cudaEventRecord and the like */
 };
-
-static const size_t MAX_ITEMS = (size_t)1 << 28;
 
 static struct synth_program *program_of(struct synth_builder *b)
 {
@@ -34,12 +104,7 @@ static struct synth_program *program_of(struct synth_builder *b)
 static uint32_t add_item(struct synth_builder *b, const struct synth_item *item)
 {
     struct synth_rank *out = b->out;
-    struct synth_program *program = program_of(b);
-    if (program->code == INQ_OK && out->n_items == out->cap_items) {
-        program->code = inq_mem_grow(&out->items, &out->cap_items, out->n_items + 1,
-                                     sizeof *out->items, MAX_ITEMS, NULL);
-    }
-    if (program->code != INQ_OK) {
+    if (!room(program_of(b), &out->items, &out->cap_items, out->n_items, sizeof *out->items)) {
         return SYNTH_NONE;
     }
     out->items[out->n_items] = *item;
@@ -52,8 +117,8 @@ static uint32_t add_item(struct synth_builder *b, const struct synth_item *item)
 /* The host does nothing that a trace shows, for exactly `ns`. */
 static void idle(struct synth_builder *b, int64_t ns)
 {
-    uint32_t node = inq_synth_add_node(program_of(b), ns);
-    inq_synth_add_edge(program_of(b), b->host, node, 0);
+    uint32_t node = add_node(program_of(b), ns);
+    add_edge(program_of(b), b->host, node, 0);
     b->host = node;
 }
 
@@ -93,16 +158,16 @@ static uint32_t launch(struct synth_builder *b, struct synth_item *item, int64_t
     item->first = host_works(b, b->spec->op_ns);
     item->op = item->op != 0 ? item->op : item->first; /* node 0 is the start of a rank */
     item->last = host_works(b, b->spec->launch_ns);
-    item->gpu = inq_synth_add_node(program, dur_ns);
+    item->gpu = add_node(program, dur_ns);
     if (stream == SYNTH_COMPUTE) { /* a full queue blocks the launch */
         uint32_t *slot = &b->queue[b->launched++ % SYNTH_QUEUE];
-        inq_synth_add_edge(program, *slot, item->last, 0);
+        add_edge(program, *slot, item->last, 0);
         *slot = item->gpu;
     }
-    inq_synth_add_edge(program, item->last, item->gpu, LAUNCH_TO_START_NS);
-    inq_synth_add_edge(program, b->last[stream], item->gpu, KERNEL_GAP_NS);
+    add_edge(program, item->last, item->gpu, LAUNCH_TO_START_NS);
+    add_edge(program, b->last[stream], item->gpu, KERNEL_GAP_NS);
     for (uint32_t i = 0; i < b->n_waits[stream]; i++) {
-        inq_synth_add_edge(program, b->waits[stream][i], item->gpu, EVENT_NS);
+        add_edge(program, b->waits[stream][i], item->gpu, EVENT_NS);
     }
     b->n_waits[stream] = 0;
     b->last[stream] = item->gpu;
@@ -132,12 +197,7 @@ static const double SMALL_GBPS = 1000.0;
 static uint32_t add_comm(struct synth_builder *b, const struct synth_comm *comm)
 {
     struct synth_rank *out = b->out;
-    struct synth_program *program = program_of(b);
-    if (program->code == INQ_OK && out->n_comms == out->cap_comms) {
-        program->code = inq_mem_grow(&out->comms, &out->cap_comms, out->n_comms + 1,
-                                     sizeof *out->comms, MAX_ITEMS, NULL);
-    }
-    if (program->code != INQ_OK) {
+    if (!room(program_of(b), &out->comms, &out->cap_comms, out->n_comms, sizeof *out->comms)) {
         return SYNTH_NONE;
     }
     out->comms[out->n_comms] = *comm;
@@ -152,7 +212,7 @@ static uint32_t find_meeting(struct synth_builder *b, struct synth_meetings *mee
     while (program->code == INQ_OK && meetings->n <= seq) {
         if (meetings->n == meetings->cap) {
             program->code = inq_mem_grow(&meetings->meeting, &meetings->cap, meetings->n + 1,
-                                         sizeof *meetings->meeting, MAX_ITEMS, NULL);
+                                         sizeof *meetings->meeting, MAX_PARTS, NULL);
         }
         if (program->code == INQ_OK) {
             meetings->meeting[meetings->n++] = SYNTH_NONE;
@@ -162,7 +222,7 @@ static uint32_t find_meeting(struct synth_builder *b, struct synth_meetings *mee
         return SYNTH_NONE;
     }
     if (meetings->meeting[seq] == SYNTH_NONE) {
-        meetings->meeting[seq] = inq_synth_add_meeting(program, transfer_ns);
+        meetings->meeting[seq] = add_meeting(program, transfer_ns);
     }
     return meetings->meeting[seq];
 }
@@ -212,7 +272,7 @@ static uint32_t communicate(struct synth_builder *b, const struct synth_comm *co
     int64_t spread = (int64_t)(inq_synth_uniform(key) * END_SPREAD_NS);
     uint32_t node = launch(b, &item, spread);
     for (size_t i = 0; i < n; i++) {
-        inq_synth_add_seat(program_of(b), node, meetings[i]);
+        add_seat(program_of(b), node, meetings[i]);
     }
     make_call(b, SYNTH_CALL_RECORD, stream);
     return node;
@@ -420,18 +480,12 @@ static void sync(struct synth_builder *b)
         .first = host_works(b, WAIT_NS / 2),
     };
     idle(b, WAIT_NS);
-    inq_synth_add_edge(&b->sim->program, b->last[SYNTH_COMPUTE], b->host, SYNC_NS);
+    add_edge(&b->sim->program, b->last[SYNTH_COMPUTE], b->host, SYNC_NS);
     item.last = b->host;
     (void)add_item(b, &item);
 }
 
 /* ---- one micro-batch through the layers of a chunk ------------------------------------------- */
-
-/* One forward or backward of a micro-batch on a stage. */
-struct synth_action {
-    int32_t virtual_stage, micro_batch;
-    bool backward;
-};
 
 static int32_t last_virtual_stage(const struct inq_synth_spec *spec)
 {
@@ -753,55 +807,12 @@ static void run_action(struct synth_builder *b, const struct synth_action *actio
 
 /* ---- the schedule ---------------------------------------------------------------------------- */
 
-/* Forward number `k` (backwards count chunks from the last) of interleaved 1F1B: micro-batches in
- * groups of `pp`, each group through all chunks. With one chunk: micro-batch k. */
-static struct synth_action action_of(const struct synth_builder *b, int32_t k, bool backward)
-{
-    const struct inq_synth_spec *spec = b->spec;
-    int32_t in_group = k % (spec->pp * spec->chunks);
-    int32_t chunk = in_group / spec->pp;
-    int32_t micro_batch = k / (spec->pp * spec->chunks) * spec->pp + k % spec->pp;
-    if (spec->chunks == 1) {
-        chunk = 0;
-        micro_batch = k;
-    }
-    chunk = backward ? spec->chunks - 1 - chunk : chunk;
-    return (struct synth_action){chunk * spec->pp + b->stage, micro_batch, backward};
-}
-
-/* Forwards that come before the first backward. */
-static int32_t warm_up_of(const struct synth_builder *b)
-{
-    const struct inq_synth_spec *spec = b->spec;
-    int32_t n = spec->micro_batches * spec->chunks;
-    int32_t after = spec->pp - b->stage - 1; /* stages behind this one */
-    int32_t warm_up = spec->chunks == 1 ? after : 2 * after + (spec->chunks - 1) * spec->pp;
-    return warm_up < n ? warm_up : n;
-}
-
-/* The i-th action of 1F1B: warm-up forwards, pairs of forward and backward, the remaining
- * backwards. */
-static struct synth_action scheduled(const struct synth_builder *b, int32_t i)
-{
-    int32_t n = b->spec->micro_batches * b->spec->chunks;
-    int32_t warm_up = warm_up_of(b);
-    if (i < warm_up) {
-        return action_of(b, i, false);
-    }
-    int32_t pair = (i - warm_up) / 2;
-    if (pair < n - warm_up) {
-        bool backward = (i - warm_up) % 2 == 1;
-        return action_of(b, backward ? pair : warm_up + pair, backward);
-    }
-    return action_of(b, i - n, true);
-}
-
 static void run_schedule(struct synth_builder *b)
 {
     int32_t n = 2 * b->spec->micro_batches * b->spec->chunks;
     for (int32_t i = 0; i < n; i++) {
-        struct synth_action action = scheduled(b, i);
-        struct synth_action next = scheduled(b, i + 1 < n ? i + 1 : i);
+        struct synth_action action = inq_synth_action(b->spec, b->stage, i);
+        struct synth_action next = inq_synth_action(b->spec, b->stage, i + 1 < n ? i + 1 : i);
         bool early = b->spec->early_recv > 0 && i + 1 < n;
         run_action(b, &action, early ? &next : NULL);
     }
@@ -812,7 +823,7 @@ static void run_schedule(struct synth_builder *b)
 static void look_ahead(struct synth_builder *b)
 {
     if (b->spec->early_recv > 1 && b->step + 1 < b->spec->steps) {
-        struct synth_action first = scheduled(b, 0);
+        struct synth_action first = inq_synth_action(b->spec, b->stage, 0);
         b->step++;
         post_receive(b, &first);
         b->step--;

@@ -299,9 +299,9 @@ static int waterfall_steps(const struct inq_op_model *model, int jobs, int64_t *
     size_t ranges = (size_t)inq_threads(jobs);
     ranges = ranges < model->n_steps ? ranges : model->n_steps;
     struct waterfall f = {.m = model, .n_ranges = ranges, .parts_ns = parts_ns};
-    int code = inq_op_bins_by_worker(model, &f.workers, err);
+    int code = inq_op_bins_sort(model, true, &f.workers, err);
     if (code == INQ_OK) {
-        code = inq_op_bins_by_stage(model, &f.stages, err);
+        code = inq_op_bins_sort(model, false, &f.stages, err);
     }
     if (code == INQ_OK) {
         code = inq_par_for(ranges, jobs, fall_range, &f, err);

@@ -4,7 +4,6 @@
 
 #include "analysis/straggler/gains.h"
 #include "analysis/analysis.h"
-#include "analysis/straggler/imbalance.h"
 #include "analysis/straggler/candidates.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -56,8 +55,7 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *b
     for (size_t i = 0; code == INQ_OK && i < q->delays->n; i++) {
         if (q->delays->at[i].outlier) {
             size_t before = blame->n_candidates;
-            code = inq_candidates_of_delay(q, &q->delays->at[i], blame->candidates,
-                                           &blame->n_candidates, err);
+            code = inq_candidates_of_delay(q, &q->delays->at[i], blame, err);
             while (blame->n_candidates > before &&
                    is_victim(q, &blame->candidates[blame->n_candidates - 1])) {
                 blame->n_candidates--;
@@ -100,20 +98,6 @@ static void drop_cheap(const struct inq_inquiry *q, struct inq_attribution *blam
     blame->n_candidates = kept;
 }
 
-static bool is_candidate(const struct inq_attribution *blame, size_t rank)
-{
-    for (size_t i = 0; i < blame->n_candidates; i++) {
-        const struct inq_candidate *candidate = &blame->candidates[i];
-        bool named = candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates;
-        for (size_t k = 0; named && k < candidate->n_ranks; k++) {
-            if (candidate->ranks[k] == rank) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Median of a field over the judged steps of all ranks that delay nobody. */
 static int64_t usual(const struct inq_step_stats *cells, const struct inq_attribution *blame,
                      size_t field, int64_t *scratch)
@@ -121,7 +105,7 @@ static int64_t usual(const struct inq_step_stats *cells, const struct inq_attrib
     size_t n = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
-        bool counts = !is_candidate(blame, r);
+        bool counts = !inq_candidates_name(blame, r);
         for (size_t s = cells->first_step; counts && s < cells->n_steps; s++) {
             const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
             if (cell->valid) {
@@ -153,37 +137,23 @@ static int fill_usual(const struct inq_step_stats *cells, struct inq_attribution
     return INQ_OK;
 }
 
-/* Uneven work is looked for among the ranks that delay nobody. */
-static int collect_imbalance(const struct inq_inquiry *q, struct inq_attribution *blame,
-                             struct inq_err *err)
+static int collect(const struct inq_inquiry *q, struct inq_attribution *blame, struct inq_err *err)
 {
-    bool *skip = inq_mem_zalloc(q->trace->n_ranks + 1, sizeof(*skip));
+    /* in this order: what a rank is named for keeps it out of what is compared after it */
+    static const struct {
+        inq_candidates_find *find;
+        bool op_tables; /* there whatif knows more of all others */
+    } sorts[] = {{collect_delays, true},
+                 {inq_candidates_of_peer_group_hosts, false},
+                 {inq_candidates_of_imbalance, false},
+                 {inq_candidates_of_pauses, false},
+                 {inq_candidates_of_links, true}};
+    int code = INQ_OK;
 
-    if (!skip) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", q->trace->n_ranks);
-    }
-    for (size_t r = 0; r < q->trace->n_ranks; r++) {
-        skip[r] = is_candidate(blame, r);
-    }
-    int code = inq_candidates_of_imbalance(q, skip, blame->candidates, &blame->n_candidates, err);
-    inq_mem_free(skip);
-    return code;
-}
-
-static int collect(const struct inq_inquiry *q, const struct inq_links *links,
-                   struct inq_attribution *blame, struct inq_err *err)
-{
-    int code = collect_delays(q, blame, err);
-
-    if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
-        code = inq_candidates_of_peer_group_hosts(q, blame->candidates, &blame->n_candidates, err);
-        code = code == INQ_OK ? collect_imbalance(q, blame, err) : code;
-        code = code == INQ_OK
-                   ? inq_candidates_of_pauses(q, blame->candidates, &blame->n_candidates, err)
-                   : code;
-    }
-    if (code == INQ_OK) {
-        code = inq_candidates_of_links(q, links, blame->candidates, &blame->n_candidates, err);
+    for (size_t i = 0; code == INQ_OK && i < sizeof sorts / sizeof *sorts; i++) {
+        if (sorts[i].op_tables || !q->cells->op_table) {
+            code = sorts[i].find(q, blame, err);
+        }
     }
     return code;
 }
@@ -240,7 +210,7 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
     blame->op_table = q->cells->op_table;
     blame->waste_ns_per_step = (int64_t)llround(q->delays->waste_ns);
     report->attribution = blame;
-    int code = collect(q, &study->links, blame, err);
+    int code = collect(q, blame, err);
     if (code == INQ_OK) {
         code = find_costs(q, study, blame, err);
     }
@@ -257,8 +227,13 @@ int inq_run_attribution(const struct inq_trace *trace, const struct inq_analysis
 
     if (code == INQ_OK &&
         (t.delays.n > 0 || t.study.links.compared > 0 || t.study.roles.pipeline)) {
-        struct inq_inquiry q = {trace,     &t.study.cells, &t.study.roles,
-                                &t.delays, &t.arrivals,    report->arena};
+        struct inq_inquiry q = {.trace = trace,
+                                .cells = &t.study.cells,
+                                .roles = &t.study.roles,
+                                .delays = &t.delays,
+                                .arrivals = &t.arrivals,
+                                .links = &t.study.links,
+                                .arena = report->arena};
         code = fill(&q, &t.study, report, err);
     }
     tools_release(&t);

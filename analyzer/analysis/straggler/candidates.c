@@ -359,7 +359,7 @@ static int make_both(const struct inq_inquiry *q, const struct inq_delay *delay,
 }
 
 int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay *delay,
-                            struct inq_candidate *candidates, size_t *n, struct inq_err *err)
+                            struct inq_attribution *found, struct inq_err *err)
 {
     double idle_ns = delay->idle.ns;
     bool both = delay->computes && delay->idles;
@@ -369,8 +369,23 @@ int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay 
     } else if (delay->compute.ns >= idle_ns && delay->compute.ns >= delay->copy_ns) {
         part = COMPUTE;
     }
-    int code = both ? make_both(q, delay, &candidates[*n], err)
-                    : make_candidate(q, delay, part, &candidates[*n], err);
-    *n += code != INQ_OK ? 0 : both ? 2 : 1;
+    struct inq_candidate *candidate = &found->candidates[found->n_candidates];
+    int code =
+        both ? make_both(q, delay, candidate, err) : make_candidate(q, delay, part, candidate, err);
+    found->n_candidates += code != INQ_OK ? 0 : both ? 2 : 1;
     return code;
+}
+
+bool inq_candidates_name(const struct inq_attribution *found, size_t rank)
+{
+    for (size_t i = 0; i < found->n_candidates; i++) {
+        const struct inq_candidate *candidate = &found->candidates[i];
+        bool named = candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates;
+        for (size_t k = 0; named && k < candidate->n_ranks; k++) {
+            if (candidate->ranks[k] == rank) {
+                return true;
+            }
+        }
+    }
+    return false;
 }

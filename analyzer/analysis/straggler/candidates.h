@@ -15,35 +15,38 @@ struct inq_inquiry {
     const struct inq_peer_groups *roles;
     const struct inq_delays *delays;
     const struct inq_arrivals *arrivals;
+    const struct inq_links *links;
     struct inq_arena *arena; /* of the report */
 };
 
 /* Appends the candidates that one outlying rank is: two where its GPU and its host are late, each
- * by itself. `candidates` has room for two more. Fails with INQ_NOMEM. */
+ * by itself. Fails with INQ_NOMEM. */
 int inq_candidates_of_delay(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
-                            struct inq_candidate *candidates, size_t *n, struct inq_err *err);
+                            struct inq_attribution *found, struct inq_err *err);
 
 /* Makes a candidate that is one rank all of these. Fails with INQ_NOMEM. */
 int inq_candidate_set_ranks(const struct inq_inquiry *inquiry, struct inq_candidate *candidate,
                             const uint32_t *ranks, size_t n, struct inq_err *err);
 
-/* Appends late hosts whose peers are as late, or that have none, against those of other roles;
- * `candidates` has room for one per role (peer_group_hosts.c). Fails with INQ_NOMEM. */
-int inq_candidates_of_peer_group_hosts(const struct inq_inquiry *inquiry,
-                                       struct inq_candidate *candidates, size_t *n,
-                                       struct inq_err *err);
+/* Whether a rank is one of those found so far; links, and those that take turns, name none. */
+bool inq_candidates_name(const struct inq_attribution *found, size_t rank);
 
-/* Appends the hosts that pause in turn, none of them often enough to stand out; `candidates` has
- * room for one more. Fails with INQ_NOMEM. */
-int inq_candidates_of_pauses(const struct inq_inquiry *inquiry, struct inq_candidate *candidates,
-                             size_t *n, struct inq_err *err);
+/* What appends the candidates of one sort to those found so far. Fails with INQ_NOMEM. */
+typedef int inq_candidates_find(const struct inq_inquiry *inquiry, struct inq_attribution *found,
+                                struct inq_err *err);
+/* Late hosts whose peers are as late, or that have none, against those of other roles: at most one
+ * per role (peer_group_hosts.c). */
+inq_candidates_find inq_candidates_of_peer_group_hosts;
+/* Stages whose GPUs are slow, at most one per role; and what is divided unevenly, at most two,
+ * among the ranks that delay nobody so far (imbalance.c). */
+inq_candidates_find inq_candidates_of_imbalance;
+/* The hosts that pause in turn, none of them often enough to stand out: at most one
+ * (candidates_pauses.c). */
+inq_candidates_find inq_candidates_of_pauses;
+/* Slow links: one when all meet in the same ranks, else one per set of ranks (slow_link.c). */
+inq_candidates_find inq_candidates_of_links;
 
 /* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
-
-/* Appends the candidates that slow links are: one when all slow links meet in the same ranks, else
- * one per set of ranks. `candidates` has room for links->n + 1 more. Fails with INQ_NOMEM. */
-int inq_candidates_of_links(const struct inq_inquiry *inquiry, const struct inq_links *links,
-                            struct inq_candidate *candidates, size_t *n, struct inq_err *err);
 
 #endif

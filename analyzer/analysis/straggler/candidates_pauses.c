@@ -5,7 +5,7 @@
 #include "analysis/straggler/candidates.h"
 
 #include "analysis/straggler/host_gaps.h"
-#include "analysis/straggler/counterfactual.h"
+#include "analysis/straggler/straggler.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -462,8 +462,8 @@ static int find(struct pauses *p, struct inq_candidate *candidates, size_t *n, s
     return code;
 }
 
-int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_candidate *candidates,
-                             size_t *n, struct inq_err *err)
+int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution *found,
+                             struct inq_err *err)
 {
     size_t n_ranks = q->cells->n_ranks;
     size_t n_cells = n_ranks * q->cells->n_steps;
@@ -480,7 +480,7 @@ int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_candidate *
         p.scratch = p.usual + n_ranks;
         p.told = p.known + n_ranks;
         p.hidden = p.told + n_ranks;
-        code = find(&p, candidates, n, err);
+        code = find(&p, found->candidates, &found->n_candidates, err);
     }
     inq_mem_free(p.idle);
     inq_mem_free(p.known);

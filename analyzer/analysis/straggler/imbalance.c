@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uneven stages and uneven steps, from the compute of every rank in every step. */
-#include "analysis/straggler/imbalance.h"
+/* Work that is divided unevenly: between pipeline stages, or from step to step between ranks, by
+ * the compute of every rank in every step. */
+#include "analysis/straggler/candidates.h"
 
 #include "analysis/measure/measure.h"
-#include "analysis/straggler/candidates.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -12,6 +12,32 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+
+/* The slowest stage is mentioned when its compute is longer than the other stages' median by 1 % of
+ * the step and by 4.5 times what the ranks of a stage differ by; where stages have one rank each,
+ * so that this is not known, by a twentieth.
+ *
+ * Its GPUs are slow when the kernels that it shares with other stages take longer than there, by 1
+ * % of the step, and do not have more to do: by a twentieth on a stage of one rank, as chips differ
+ * by a few percent; by 2 % on each rank that is asked where there are more, which do not all differ
+ * to the same side. Other kernels that a stage has are its place's, as the first one's embedding.
+ *
+ * Ranks' compute varies from step to step by a few tenths of a percent (clocks, temperature). From
+ * 2 % on the work itself must vary: sequences of different length. The kernels of the optimizer,
+ * which do not depend on the batch, vary by less than half as much then; where they are seen to, a
+ * clock is no reason, and 1 % is enough: what a cause must cost to be told. */
+#define STAGE_COST_SHARE   0.01
+#define STAGE_RATIO        1.05
+#define STAGE_RATIO_ALL    1.02
+#define UNEVEN_SIGMA       0.02
+#define UNEVEN_KNOWN_SIGMA 0.01
+#define UNEVEN_NOISE       2.5 /* times what the noise of single kernels leaves in it */
+/* Stretches of kernels of ranks that do the same tell by hundreds of samples: sigma is known to
+ * some percent. */
+#define UNEVEN_CLOCK                                                                               \
+    0.75                    /* a clock that varies shows in the optimizer by all of it; of a       \
+                             * few steps sigma is known to a quarter */
+#define UNEVEN_STRETCH 1.25 /* times what the noise of single kernels leaves in them */
 
 #define STAGE_SIGMAS 4.5
 /* A rank of a slow stage is slow when it is so by this part of what the stage is. */
@@ -40,13 +66,12 @@ struct look {
     const struct inq_trace *trace;
     const struct inq_step_stats *cells;
     const struct inq_peer_groups *roles;
-    bool *skip;
+    bool *skip;       /* they delay others for reasons of their own: these do not count */
     double *scratch;  /* [n_ranks * n_steps + 1] */
     double *relative; /* [n_ranks * n_steps] compute over the role's median in the step, less what
                        * is usual for the rank; NaN: not judged */
-    double *stage_ns, *stage_sigma;   /* [roles] */
-    struct inq_candidate *candidates; /* found so far, and room for more */
-    size_t *n;
+    double *stage_ns, *stage_sigma; /* [roles] */
+    struct inq_attribution *found;  /* so far, with room for more */
 };
 
 static double compute_at(const struct look *l, size_t r, size_t s)
@@ -148,9 +173,8 @@ static void find_stage(struct look *l, double step_ns, double *values, struct in
     }
     double others_ns = median_of_other_stages(l, slowest, values);
     double more_ns = l->stage_ns[slowest] - others_ns;
-    out->stage_found = more_ns >= INQ_STAGE_COST_SHARE * step_ns &&
-                       more_ns >= STAGE_SIGMAS * sigma &&
-                       (sigma > 0.0 || l->stage_ns[slowest] >= INQ_STAGE_RATIO * others_ns);
+    out->stage_found = more_ns >= STAGE_COST_SHARE * step_ns && more_ns >= STAGE_SIGMAS * sigma &&
+                       (sigma > 0.0 || l->stage_ns[slowest] >= STAGE_RATIO * others_ns);
     out->role = slowest;
     out->last = is_last_stage(l->roles, slowest);
     out->stage_ns = l->stage_ns[slowest];
@@ -189,7 +213,7 @@ static int ask_kernels(const struct look *l, uint32_t stage, const struct inq_de
 {
     uint32_t chosen[ASKED];
     size_t n = choose_ranks(l, stage, chosen);
-    double least = n > 1 ? INQ_STAGE_RATIO_ALL : INQ_STAGE_RATIO;
+    double least = n > 1 ? STAGE_RATIO_ALL : STAGE_RATIO;
     int code = INQ_OK;
 
     *slower_ns = n > 0 ? (double)INFINITY : 0.0;
@@ -224,7 +248,7 @@ static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
 {
     uint32_t *ranks = inq_mem_alloc((l->cells->n_ranks + 1) * sizeof(*ranks));
     double least_ns = OWN_PART * (l->stage_ns[d->role] - others_ns);
-    size_t at = *l->n;
+    size_t at = l->found->n_candidates;
     size_t n = 0;
 
     if (!ranks) {
@@ -238,9 +262,9 @@ static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
         }
     }
     d->rank = ranks[0];
-    int code = inq_candidates_of_delay(l->q, d, l->candidates, l->n, err);
+    int code = inq_candidates_of_delay(l->q, d, l->found, err);
     if (code == INQ_OK) {
-        struct inq_candidate *candidate = &l->candidates[at];
+        struct inq_candidate *candidate = &l->found->candidates[at];
         code = inq_candidate_set_ranks(l->q, candidate, ranks, n, err);
         if (candidate->confidence > INQ_CONFIDENCE_SUPPORTED) { /* no peer tells it as well */
             candidate->confidence = INQ_CONFIDENCE_SUPPORTED;
@@ -276,13 +300,13 @@ static int find_slow_stages(struct look *l, double step_ns, double *values, stru
         double others_ns = stage != INQ_NONE ? median_of_other_stages(l, stage, values) : 0.0;
         double more_ns = stage != INQ_NONE ? l->stage_ns[stage] - others_ns : 0.0;
         double slower_ns = 0.0;
-        if (more_ns < INQ_STAGE_COST_SHARE * step_ns || more_ns <= 0.0) {
+        if (more_ns < STAGE_COST_SHARE * step_ns || more_ns <= 0.0) {
             break;
         }
         struct inq_delay like = {.others = others, .n_others = list_others(l, stage, others)};
         told[stage] = true;
         code = ask_kernels(l, stage, &like, &slower_ns, err);
-        if (code == INQ_OK && slower_ns >= INQ_STAGE_COST_SHARE * step_ns) {
+        if (code == INQ_OK && slower_ns >= STAGE_COST_SHARE * step_ns) {
             struct inq_delay delay = delay_of(l, stage, slower_ns, &like);
             code = add_slow_stage(l, &delay, others_ns, err);
         }
@@ -452,16 +476,16 @@ static int find_uneven(struct look *l, struct inq_imbalance *out, struct inq_err
     center_ranks(l);
     out->sigma = sigma_of(l);
     out->cost_ns = most_ns;
-    if (out->sigma < INQ_UNEVEN_KNOWN_SIGMA) {
+    if (out->sigma < UNEVEN_KNOWN_SIGMA) {
         return INQ_OK;
     }
     int code = find_chance(l, &chance, err);
-    if (code != INQ_OK || out->sigma < INQ_UNEVEN_NOISE * chance) {
+    if (code != INQ_OK || out->sigma < UNEVEN_NOISE * chance) {
         return code;
     }
     code = ask_optimizer(l, &stays, &known, err);
     out->constant_known = known && stays;
-    out->uneven = out->constant_known || (!known && out->sigma >= INQ_UNEVEN_SIGMA);
+    out->uneven = out->constant_known || (!known && out->sigma >= UNEVEN_SIGMA);
     return code;
 }
 
@@ -486,13 +510,12 @@ static bool varies_inside(bool pipeline, const struct inq_intra_step *t)
 {
     if (pipeline) {
         double noise = t->kernel / sqrt((double)t->length);
-        return t->block >= INQ_UNEVEN_SIGMA && t->block >= INQ_UNEVEN_NOISE * noise;
+        return t->block >= UNEVEN_SIGMA && t->block >= UNEVEN_NOISE * noise;
     }
     double beyond = beyond_chance(t->block, t->block_chance);
     bool clock =
-        t->update <= 0.0 || beyond_chance(t->update, t->update_chance) >= INQ_UNEVEN_CLOCK * beyond;
-    return beyond >= INQ_UNEVEN_KNOWN_SIGMA && !clock &&
-           t->block >= INQ_UNEVEN_STRETCH * t->block_chance;
+        t->update <= 0.0 || beyond_chance(t->update, t->update_chance) >= UNEVEN_CLOCK * beyond;
+    return beyond >= UNEVEN_KNOWN_SIGMA && !clock && t->block >= UNEVEN_STRETCH * t->block_chance;
 }
 
 /* Those who wait for each other within a step: the stages of a pipeline, else the ranks of a role.
@@ -606,10 +629,14 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
     l.scratch = inq_mem_alloc((n + 1) * sizeof(double));
     l.relative = inq_mem_alloc((n + 1) * sizeof(double));
     l.stage_ns = inq_mem_alloc((3 * cells->n_ranks + 1) * sizeof(double));
-    if (!l.scratch || !l.relative || !l.stage_ns) {
+    l.skip = inq_mem_zalloc(cells->n_ranks + 1, sizeof(bool));
+    if (!l.scratch || !l.relative || !l.stage_ns || !l.skip) {
         code = inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", cells->n_ranks);
     } else {
         l.stage_sigma = l.stage_ns + cells->n_ranks;
+        for (size_t r = 0; r < cells->n_ranks; r++) {
+            l.skip[r] = inq_candidates_name(l.found, r);
+        }
         for (size_t i = 0; i < n; i++) {
             l.relative[i] = (double)NAN;
         }
@@ -636,6 +663,7 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
     inq_mem_free(l.scratch);
     inq_mem_free(l.relative);
     inq_mem_free(l.stage_ns);
+    inq_mem_free(l.skip);
     return code;
 }
 
@@ -696,26 +724,21 @@ static struct inq_candidate uneven_candidate(const struct inq_inquiry *q,
     return candidate;
 }
 
-int inq_candidates_of_imbalance(const struct inq_inquiry *q, bool *skip,
-                                struct inq_candidate *candidates, size_t *n, struct inq_err *err)
+int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribution *found,
+                                struct inq_err *err)
 {
-    struct look l = {.q = q,
-                     .trace = q->trace,
-                     .cells = q->cells,
-                     .roles = q->roles,
-                     .skip = skip,
-                     .candidates = candidates,
-                     .n = n};
-    struct inq_imbalance found;
-    double least_ns = INQ_STAGE_COST_SHARE * q->delays->step_ns;
-    int code = find_imbalance(l, &found, err);
+    struct look l = {
+        .q = q, .trace = q->trace, .cells = q->cells, .roles = q->roles, .found = found};
+    struct inq_imbalance imbalance;
+    double least_ns = STAGE_COST_SHARE * q->delays->step_ns;
+    int code = find_imbalance(l, &imbalance, err);
 
-    if (code == INQ_OK && found.stage_found) {
-        code = stage_candidate(q, &found, &candidates[*n], err);
-        *n += code == INQ_OK;
+    if (code == INQ_OK && imbalance.stage_found) {
+        code = stage_candidate(q, &imbalance, &found->candidates[found->n_candidates], err);
+        found->n_candidates += code == INQ_OK;
     }
-    if (code == INQ_OK && found.uneven && found.cost_ns >= least_ns) {
-        candidates[(*n)++] = uneven_candidate(q, &found);
+    if (code == INQ_OK && imbalance.uneven && imbalance.cost_ns >= least_ns) {
+        found->candidates[found->n_candidates++] = uneven_candidate(q, &imbalance);
     }
     return code;
 }

@@ -160,12 +160,13 @@ static double mean_idle(const struct hosts *h, size_t rank)
 }
 
 /* Whether the rank is later than its peers, too, and has been named for that. */
-static bool is_named(const struct inq_candidate *candidates, size_t n, uint32_t rank)
+static bool is_named(const struct inq_attribution *found, uint32_t rank)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; candidates[i].kind == INQ_FINDING_LATE_HOST && k < candidates[i].n_ranks;
-             k++) {
-            if (candidates[i].ranks[k] == rank) {
+    for (size_t i = 0; i < found->n_candidates; i++) {
+        const struct inq_candidate *candidate = &found->candidates[i];
+        bool late = candidate->kind == INQ_FINDING_LATE_HOST;
+        for (size_t k = 0; late && k < candidate->n_ranks; k++) {
+            if (candidate->ranks[k] == rank) {
                 return true;
             }
         }
@@ -173,29 +174,28 @@ static bool is_named(const struct inq_candidate *candidates, size_t n, uint32_t 
     return false;
 }
 
-static int add_candidate(struct hosts *h, size_t k, struct inq_candidate *candidates, size_t *n,
+static int add_candidate(struct hosts *h, size_t k, struct inq_attribution *found,
                          struct inq_err *err)
 {
     struct inq_delay *d = &h->delays[k];
-    size_t at = *n;
-    size_t found = 0;
+    struct inq_candidate *candidate = &found->candidates[found->n_candidates];
+    size_t n = 0;
     uint32_t *ranks = inq_mem_alloc((h->q->trace->n_ranks + 1) * sizeof(*ranks));
     if (!ranks) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu hosts", h->q->trace->n_ranks);
     }
     for (uint32_t r = 0; r < h->q->trace->n_ranks; r++) {
-        bool own = h->q->roles->of[r] == k && !is_named(candidates, at, r);
+        bool own = h->q->roles->of[r] == k && !is_named(found, r);
         if (own && mean_idle(h, r) - d->peers_idle_ns >= OWN_PART * d->idle.ns) {
-            ranks[found++] = r;
+            ranks[n++] = r;
         }
     }
     int code = INQ_OK;
-    if (found > 0) {
+    if (n > 0) {
         d->rank = ranks[0];
-        code = inq_candidates_of_delay(h->q, d, candidates, n, err);
-        candidates[at].beside_roles = found > 1;
-        code = code == INQ_OK ? inq_candidate_set_ranks(h->q, &candidates[at], ranks, found, err)
-                              : code;
+        code = inq_candidates_of_delay(h->q, d, found, err);
+        candidate->beside_roles = n > 1;
+        code = code == INQ_OK ? inq_candidate_set_ranks(h->q, candidate, ranks, n, err) : code;
     }
     inq_mem_free(ranks);
     return code;
@@ -232,8 +232,7 @@ static void hosts_release(struct hosts *h)
 }
 
 int inq_candidates_of_peer_group_hosts(const struct inq_inquiry *inquiry,
-                                       struct inq_candidate *candidates, size_t *n,
-                                       struct inq_err *err)
+                                       struct inq_attribution *found, struct inq_err *err)
 {
     const struct inq_step_stats *cells = inquiry->cells;
     struct hosts h = {
@@ -253,7 +252,7 @@ int inq_candidates_of_peer_group_hosts(const struct inq_inquiry *inquiry,
     }
     for (size_t k = 0; code == INQ_OK && k < h.n; k++) {
         if (is_late(&h, k)) {
-            code = add_candidate(&h, k, candidates, n, err);
+            code = add_candidate(&h, k, found, err);
         }
     }
     hosts_release(&h);

@@ -669,9 +669,12 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_link *li
     return INQ_OK;
 }
 
-int inq_candidates_of_links(const struct inq_inquiry *q, const struct inq_links *links,
-                            struct inq_candidate *candidates, size_t *n, struct inq_err *err)
+int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution *found,
+                            struct inq_err *err)
 {
+    const struct inq_links *links = q->links;
+    struct inq_candidate *candidates = found->candidates;
+    size_t *n = &found->n_candidates;
     uint32_t *ranks = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*ranks));
     double step_ns = q->delays->step_ns;
     double least_ns = INQ_STRAGGLER_COST_SHARE * step_ns;

@@ -327,7 +327,7 @@ int inq_whatif_answer(const struct inq_op_study *study, const struct inq_analysi
         return INQ_OK;
     }
     struct ask a = {.study = study, .m = study->model, .arena = report->arena};
-    int code = inq_op_bins_by_worker(a.m, &a.bins, err);
+    int code = inq_op_bins_sort(a.m, true, &a.bins, err);
     if (code == INQ_OK) {
         code = find_means(&a, err);
     }

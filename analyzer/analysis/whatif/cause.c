@@ -407,7 +407,7 @@ int inq_whatif_find_causes(const struct inq_op_study *study, struct inq_report *
                        .worst = worst_workers};
     size_t n = (STAGES + c.m->n_stages) * c.m->stride;
     int64_t *t_ns = inq_arena_array(&scratch, n, sizeof *t_ns);
-    int code = t_ns != NULL ? inq_op_bins_by_worker(c.m, &c.bins, err) : no_memory(err);
+    int code = t_ns != NULL ? inq_op_bins_sort(c.m, true, &c.bins, err) : no_memory(err);
     if (code == INQ_OK) {
         code = measure_compute(&c, err);
     }

@@ -16,8 +16,8 @@ static size_t bin_of(const struct inq_op_model *m, size_t op, bool by_worker)
     return owner * INQ_OP_TYPE_COUNT + m->graph->op[op].type;
 }
 
-static int sort_into_bins(const struct inq_op_model *m, bool by_worker, struct inq_op_bins *bins,
-                          struct inq_err *err)
+int inq_op_bins_sort(const struct inq_op_model *m, bool by_worker, struct inq_op_bins *bins,
+                     struct inq_err *err)
 {
     size_t n_ops = m->graph->n_ops;
     size_t owners = by_worker ? m->n_dp * m->n_stages : m->n_stages;
@@ -37,16 +37,4 @@ static int sort_into_bins(const struct inq_op_model *m, bool by_worker, struct i
         bins->op[bins->start[bin_of(m, i, by_worker) + 1]++] = (uint32_t)i;
     }
     return INQ_OK;
-}
-
-int inq_op_bins_by_worker(const struct inq_op_model *model, struct inq_op_bins *bins,
-                          struct inq_err *err)
-{
-    return sort_into_bins(model, true, bins, err);
-}
-
-int inq_op_bins_by_stage(const struct inq_op_model *model, struct inq_op_bins *bins,
-                         struct inq_err *err)
-{
-    return sort_into_bins(model, false, bins, err);
 }

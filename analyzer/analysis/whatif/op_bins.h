@@ -12,12 +12,10 @@ struct inq_op_bins {
     uint32_t *op;
 };
 
-/* Bin = worker * INQ_OP_TYPE_COUNT + type (n_dp * n_stages workers). Fails with INQ_NOMEM. */
-int inq_op_bins_by_worker(const struct inq_op_model *model, struct inq_op_bins *bins,
-                          struct inq_err *err);
-/* Bin = stage * INQ_OP_TYPE_COUNT + type. */
-int inq_op_bins_by_stage(const struct inq_op_model *model, struct inq_op_bins *bins,
-                         struct inq_err *err);
+/* Bin = owner * INQ_OP_TYPE_COUNT + type; an owner is a worker (n_dp * n_stages) or a stage. Fails
+ * with INQ_NOMEM. */
+int inq_op_bins_sort(const struct inq_op_model *model, bool by_worker, struct inq_op_bins *bins,
+                     struct inq_err *err);
 void inq_op_bins_release(struct inq_op_bins *bins);
 
 #endif

@@ -404,15 +404,11 @@ enum inq_shape_level inq_shape_level(void)
 
 inq_shape_match inq_shape_matcher(enum inq_shape_level level)
 {
-    switch (level) {
-    case INQ_SHAPE_AVX512:
-        return inq_shape_match_avx512;
-    case INQ_SHAPE_AVX2:
-        return inq_shape_match_avx2;
-    case INQ_SHAPE_NEON:
-        return inq_shape_match_neon;
-    case INQ_SHAPE_PLAIN:
-        break;
-    }
-    return inq_shape_match_plain;
+    static const inq_shape_match matchers[] = {
+        [INQ_SHAPE_PLAIN] = inq_shape_match_plain,
+        [INQ_SHAPE_NEON] = inq_shape_match_neon,
+        [INQ_SHAPE_AVX2] = inq_shape_match_avx2,
+        [INQ_SHAPE_AVX512] = inq_shape_match_avx512,
+    };
+    return matchers[level];
 }

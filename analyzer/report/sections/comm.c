@@ -23,7 +23,8 @@ static int by_lateness(const void *a, const void *b, void *ctx)
 static struct inq_wait *sorted_waits(const struct inq_context *context, size_t *n, size_t *left_out)
 {
     const struct inq_collectives *coll = context->report->collectives;
-    const bool *picked = inq_pick_ranks(context, left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), left_out);
     struct inq_wait *waits = inq_arena_array(context->arena, coll->n_waits, sizeof *waits);
     *n = 0;
     if (picked == NULL || waits == NULL) {

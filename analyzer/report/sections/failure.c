@@ -125,8 +125,7 @@ static void build_failure_moments(const struct inq_context *context, struct inq_
     if (f == NULL || f->n_moments == 0) {
         return;
     }
-    size_t n =
-        context->options->verbose || f->n_moments < INQ_TABLE_ROWS ? f->n_moments : INQ_TABLE_ROWS;
+    size_t n = inq_rows_shown(context, f->n_moments);
     table->title = "Course of the failure";
     table->note = "times as printed in the logs; the first line of each kind";
     inq_table_column(table, INQ_COLUMN_LEFT, "time");
@@ -173,8 +172,7 @@ static void build_failure_groups(const struct inq_context *context, struct inq_t
     if (f == NULL || f->n_matches == 0) {
         return;
     }
-    size_t n =
-        context->options->verbose || f->n_matches < INQ_TABLE_ROWS ? f->n_matches : INQ_TABLE_ROWS;
+    size_t n = inq_rows_shown(context, f->n_matches);
     table->title = "Unfinished collectives";
     table->note = "the oldest of each group";
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");

@@ -41,7 +41,7 @@ static void build_files(const struct inq_context *context, struct inq_table *tab
     if (files == 0) {
         return;
     }
-    size_t n = context->options->verbose || files < INQ_TABLE_ROWS ? files : INQ_TABLE_ROWS;
+    size_t n = inq_rows_shown(context, files);
     size_t shown = 0;
     table->title = inq_context_is_brief(context) ? "Damage and remarks" : "Inputs";
     const char *folder = shared_folder(context);
@@ -97,7 +97,8 @@ static void build_clocks(const struct inq_context *context, struct inq_table *ta
     const struct inq_trace *trace = context->trace;
     const struct inq_collectives *coll = context->report->collectives;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     bool pieces = false;
     if (!any_moved(trace, &pieces) || picked == NULL) {
         return;

@@ -56,7 +56,8 @@ static void build_path_ranks(const struct inq_context *context, struct inq_table
 {
     const struct inq_critical_path *path = context->report->critical_path;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (path == NULL || path->n_slack == 0 || picked == NULL) {
         return;
     }

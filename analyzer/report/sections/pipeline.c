@@ -72,8 +72,7 @@ static void build_stages(const struct inq_context *context, struct inq_table *ta
     if (p == NULL || p->n_per_stage == 0) {
         return;
     }
-    size_t n = context->options->verbose || p->n_per_stage < INQ_TABLE_ROWS ? p->n_per_stage
-                                                                            : INQ_TABLE_ROWS;
+    size_t n = inq_rows_shown(context, p->n_per_stage);
     table->title = "Pipeline stages";
     table->note = "forward, backward: mean of a micro-batch; the other columns: mean of a step and "
                   "worker, compute to idle sum to the step";

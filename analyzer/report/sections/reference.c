@@ -21,7 +21,8 @@ static void build_hta_times(const struct inq_context *context, struct inq_table 
 {
     const struct inq_reference *peers = peers_of(context, INQ_METHOD_HTA);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (peers == NULL || peers->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -70,7 +71,8 @@ static void build_hta_idle(const struct inq_context *context, struct inq_table *
 {
     const struct inq_reference *peers = peers_of(context, INQ_METHOD_HTA);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (peers == NULL || peers->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -109,7 +111,8 @@ static void build_tl_times(const struct inq_context *context, struct inq_table *
 {
     const struct inq_reference *peers = peers_of(context, INQ_METHOD_TRACELENS);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (peers == NULL || peers->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -138,7 +141,8 @@ static void build_tl_stragglers(const struct inq_context *context, struct inq_ta
 {
     const struct inq_reference *peers = peers_of(context, INQ_METHOD_TRACELENS);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (peers == NULL || peers->n_stragglers == 0 || picked == NULL) {
         return;
     }

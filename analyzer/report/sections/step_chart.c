@@ -244,7 +244,7 @@ int inq_step_chart_make(const struct inq_context *context, size_t most,
     if (!pipeline && report->n_rank_times == 0) {
         return INQ_OK;
     }
-    const bool *picked = inq_pick_most_ranks(context, most, &chart->left_out);
+    const bool *picked = inq_pick_ranks(context, most, &chart->left_out);
     if (picked == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
     }

@@ -167,13 +167,7 @@ static size_t pick_late(const struct inq_context *context, bool *picked, size_t 
     return taken;
 }
 
-const bool *inq_pick_ranks(const struct inq_context *context, size_t *left_out)
-{
-    return inq_pick_most_ranks(context, context->options->verbose ? SIZE_MAX : INQ_TABLE_ROWS,
-                               left_out);
-}
-
-const bool *inq_pick_most_ranks(const struct inq_context *context, size_t most, size_t *left_out)
+const bool *inq_pick_ranks(const struct inq_context *context, size_t most, size_t *left_out)
 {
     size_t n = context->trace->n_ranks;
     size_t wanted = 0;

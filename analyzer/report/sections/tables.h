@@ -69,11 +69,14 @@ INQ_SECTION_JSON(INQ_JSON_DECLARE)
 /* ---- shared by the builders ------------------------------------------------------------------ */
 
 /* Which of the trace's ranks get a row: all that were asked for, or, when they are many, those that
- * findings name, then those that arrived last most often. [n_ranks] in the view's arena, NULL when
- * memory is out; *left_out: ranks asked for that get none. */
-const bool *inq_pick_ranks(const struct inq_context *context, size_t *left_out);
-/* The same for at most `most` rows. */
-const bool *inq_pick_most_ranks(const struct inq_context *context, size_t most, size_t *left_out);
+ * findings name, then those that arrived last most often, `most` in all. [n_ranks] in the view's
+ * arena, NULL when memory is out; *left_out: ranks asked for that get none. */
+const bool *inq_pick_ranks(const struct inq_context *context, size_t most, size_t *left_out);
+/* Of n rows, how many a table shows. */
+static inline size_t inq_rows_shown(const struct inq_context *context, size_t n)
+{
+    return context->options->verbose || n < INQ_TABLE_ROWS ? n : INQ_TABLE_ROWS;
+}
 /* Whether the ranks have stages; then a column of them. */
 bool inq_table_stage_column(const struct inq_context *context, struct inq_table *table);
 

@@ -211,7 +211,8 @@ static void build_rank_account(const struct inq_context *context, struct inq_tab
 {
     const struct inq_account *account = context->report->account;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (account == NULL || account->t_ns <= 0 || picked == NULL) {
         return;
     }
@@ -259,7 +260,8 @@ static void build_rank_times(const struct inq_context *context, struct inq_table
 {
     const struct inq_report *report = context->report;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (report->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -328,7 +330,8 @@ static void build_idle(const struct inq_context *context, struct inq_table *tabl
 {
     const struct inq_report *report = context->report;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(context, &left_out);
+    const bool *picked =
+        inq_pick_ranks(context, inq_rows_shown(context, context->trace->n_ranks), &left_out);
     if (!any_causes(report) || picked == NULL) {
         return;
     }

@@ -4,7 +4,6 @@
 #define INQ_REPORT_TERMINAL_TERMINAL_H
 
 #include "report/terminal/context.h"
-#include "report/terminal/escape.h"
 #include "report/terminal/event_time.h"
 #include "report/terminal/labels.h"
 #include "report/terminal/sentences.h"

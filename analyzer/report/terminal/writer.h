@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing text for a terminal: nothing that an input holds can move the cursor, change colours or
- * break a line, and columns are counted as the terminal counts them. */
+/* Writing text of inputs: on a terminal nothing can move the cursor, change colours or break a
+ * line, and columns are counted as the terminal counts them; in HTML and XML nothing is markup. */
 #ifndef INQ_REPORT_TERMINAL_WRITER_H
 #define INQ_REPORT_TERMINAL_WRITER_H
 
@@ -49,5 +49,9 @@ void inq_terminal_wrap(const struct inq_terminal *terminal, const char *text, in
 /* Colours on and off; nothing without colours. */
 void inq_terminal_tint(const struct inq_terminal *terminal, enum inq_tint tint);
 void inq_terminal_plain(const struct inq_terminal *terminal);
+
+/* As text of HTML or XML or as the value of an attribute; what is no UTF-8 and what neither may
+ * hold (control characters, non-characters) becomes U+FFFD. */
+void inq_markup_text(struct inq_out *out, const char *text);
 
 #endif

@@ -178,19 +178,16 @@ static enum inq_log_scan_level highest_level(void)
 #endif
 }
 
-static inq_log_finder *finder_of(enum inq_log_scan_level level)
-{
+static inq_log_finder *const finders[] = {
+    [INQ_LOG_SCAN_PLAIN] = inq_log_find_plain,
 #if defined(__x86_64__)
-    return level == INQ_LOG_SCAN_AVX512 ? inq_log_find_avx512
-           : level == INQ_LOG_SCAN_AVX2 ? inq_log_find_avx2
-                                        : inq_log_find_plain;
+    [INQ_LOG_SCAN_NEON] = inq_log_find_plain,
+    [INQ_LOG_SCAN_AVX2] = inq_log_find_avx2,
+    [INQ_LOG_SCAN_AVX512] = inq_log_find_avx512,
 #elif defined(__aarch64__) && !defined(__AARCH64EB__)
-    return level >= INQ_LOG_SCAN_NEON ? inq_log_find_neon : inq_log_find_plain;
-#else
-    (void)level;
-    return inq_log_find_plain;
+    [INQ_LOG_SCAN_NEON] = inq_log_find_neon,
 #endif
-}
+};
 
 void inq_log_scan_init(struct inq_log_scan *scan, const struct inq_log_wanted *words, uint32_t n,
                        enum inq_log_scan_level level)
@@ -206,7 +203,7 @@ void inq_log_scan_init(struct inq_log_scan *scan, const struct inq_log_wanted *w
         note_groups(scan, groups);
     }
     note_words(scan, words, n);
-    scan->find = finder_of(level);
+    scan->find = finders[level];
 }
 
 const char *inq_log_find_plain(const struct inq_log_scan *scan, const char *p, const char *end,

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "inquest/ingest.h"
 #include "report/render/html/html.h"
-#include "report/terminal/escape.h"
+#include "report/terminal/terminal.h"
 #include "support_report.h"
 
 #include <stdio.h>

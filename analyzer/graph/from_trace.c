@@ -888,8 +888,7 @@ static int add_group(struct make *m, const struct inq_collective *c, struct inq_
 
 static bool is_group(const struct inq_collective *c)
 {
-    bool p2p = c->kind == INQ_COLL_SEND || c->kind == INQ_COLL_RECV || c->kind == INQ_COLL_SENDRECV;
-    return !c->ends_disagree && (p2p || inq_coll_synchronises(c->kind));
+    return !c->ends_disagree && (inq_coll_is_p2p(c->kind) || inq_coll_synchronises(c->kind));
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */

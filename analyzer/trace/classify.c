@@ -468,8 +468,7 @@ double inq_coll_bus_factor(enum inq_coll_kind kind, int32_t group_size)
     bool parts = kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_REDUCE_SCATTER ||
                  kind == INQ_COLL_ALLTOALL || kind == INQ_COLL_ALLTOALLV ||
                  kind == INQ_COLL_GATHER || kind == INQ_COLL_SCATTER;
-    bool once = kind == INQ_COLL_BROADCAST || kind == INQ_COLL_REDUCE || kind == INQ_COLL_SEND ||
-                kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV;
+    bool once = kind == INQ_COLL_BROADCAST || kind == INQ_COLL_REDUCE || inq_coll_is_p2p(kind);
     return parts ? (n - 1.0) / n : once ? 1.0 : (double)NAN;
 }
 

@@ -14,16 +14,25 @@ static inline bool inq_row_is_work(const struct inq_events *events, size_t row)
            (kind == INQ_EVENT_OP && events->cls[row] != INQ_CLASS_OTHER);
 }
 
+/* Transfers from one rank to another: of one side alone, */
+static inline bool inq_coll_is_one_way(enum inq_coll_kind kind)
+{
+    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
+}
+
+/* or of either, or both. */
+static inline bool inq_coll_is_p2p(enum inq_coll_kind kind)
+{
+    return inq_coll_is_one_way(kind) || kind == INQ_COLL_SENDRECV;
+}
+
 /* Whether it is a point-to-point transfer. They are posted ahead of their step or end behind it:
  * they bound no step where there is other work. */
 static inline bool inq_row_is_p2p(const struct inq_rank *rank, size_t row)
 {
     uint32_t comm = rank->events.comm != NULL ? rank->events.comm[row] : INQ_NONE;
-    if (rank->events.cls[row] != INQ_CLASS_COMM || comm >= rank->n_comms) {
-        return false;
-    }
-    uint8_t kind = (uint8_t)rank->comms[comm].kind;
-    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV;
+    return rank->events.cls[row] == INQ_CLASS_COMM && comm < rank->n_comms &&
+           inq_coll_is_p2p((enum inq_coll_kind)rank->comms[comm].kind);
 }
 
 /* Class of a GPU kernel by its name: communication where it names a library (words that end in

@@ -59,13 +59,6 @@ struct inq_align_row inq_comm_align_row(const struct inq_comm_row *row, int64_t 
                                   .syncs = row->syncs};
 }
 
-/* ---- channels -------------------------------------------------------------------------------- */
-
-static bool is_p2p(enum inq_coll_kind kind)
-{
-    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* What speaks against the order in which a rank's rows of a channel started. */
@@ -111,7 +104,7 @@ static struct inq_channel channel_of(const struct inq_rank *rank, const struct i
                                      bool bare)
 {
     struct inq_channel channel = {.group = comm->group, .from = -1, .to = -1, .bare = bare};
-    if (is_p2p(comm->kind) && !bare) {
+    if (inq_coll_is_one_way(comm->kind) && !bare) {
         bool sends = comm->kind == INQ_COLL_SEND;
         channel.from = sends ? rank->rank : comm->peer;
         channel.to = sends ? comm->peer : rank->rank;
@@ -146,16 +139,17 @@ static int collect_row(const struct inq_trace *trace, const struct inq_rank *ran
                        const struct inq_comm *comm, struct inq_comm_row *row, struct gathering *g,
                        struct inq_err *err)
 {
-    bool lonely = is_p2p(comm->kind) && (comm->peer < 0 || rank->rank < 0);
+    bool lonely = inq_coll_is_one_way(comm->kind) && (comm->peer < 0 || rank->rank < 0);
     bool bare = row->nameless || lonely;
-    if (comm->group == INQ_NONE && (lonely || !is_p2p(comm->kind))) { /* of whom is not known */
+    if (comm->group == INQ_NONE &&
+        (lonely || !inq_coll_is_one_way(comm->kind))) { /* of whom is not known */
         g->unplaced++;
         return INQ_OK;
     }
     enum inq_coll_kind kind = kind_of(trace, rank, row->event, comm);
     row->nameless = bare;
     /* each rank counts all its sends and receives: two ends of one differ */
-    row->seq = is_p2p(comm->kind) || bare ? -1 : comm->seq;
+    row->seq = inq_coll_is_one_way(comm->kind) || bare ? -1 : comm->seq;
     row->size = common_size(comm);
     row->family = lonely ? (uint8_t)FAMILY_EXCHANGE : family_of(kind);
     row->syncs = row->family >= INQ_COLL_KIND_COUNT || inq_coll_synchronises(kind);

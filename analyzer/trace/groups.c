@@ -79,7 +79,7 @@ static bool exchanges(const struct inq_trace *trace, const struct inq_rank *rank
         return inq_coll_of_call(kind, inq_strtab_get(trace->names, name),
                                 inq_strtab_len(trace->names, name)) == kind;
     }
-    return kind == INQ_COLL_SENDRECV || kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
+    return inq_coll_is_p2p(kind);
 }
 
 static int list_streams(struct inference *x, size_t r, struct inq_err *err)

@@ -155,6 +155,9 @@ struct inq_schedule_kind {
     const char *name;
     const char *summary;
     int32_t chunks; /* stages of a replica per rank; 0: as told, by default 2 */
+    /* what inq_schedule_make runs; fails as that does */
+    int (*make)(const struct inq_schedule_spec *spec, struct inq_schedule *out,
+                struct inq_err *err);
 };
 
 /* The kinds that can be made; *n gets their number. */

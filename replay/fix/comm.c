@@ -39,8 +39,7 @@ static bool transfers(const struct fix_step *job, const struct fix_op *op)
 /* Communication of pairs of stages or ranks. */
 static bool is_p2p(const struct fix_op *op)
 {
-    bool recorded =
-        op->coll == INQ_COLL_SEND || op->coll == INQ_COLL_RECV || op->coll == INQ_COLL_SENDRECV;
+    bool recorded = inq_coll_is_p2p((enum inq_coll_kind)op->coll);
     return op->op.cls == INQ_CLASS_COMM && (inq_op_is_p2p(op->op.type) || recorded);
 }
 

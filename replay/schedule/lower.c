@@ -61,11 +61,11 @@ static int deliver(struct lowering *l, const struct inq_action *a)
     if (peer == own_rank) {
         return INQ_OK;
     }
-    int code = inq_schedule_add(l->to, own_rank, forward ? INQ_ACTION_SEND_F : INQ_ACTION_SEND_B,
-                                a->stage, a->microbatch, l->err);
+    int code = inq_schedule_append(l->to, own_rank, forward ? INQ_ACTION_SEND_F : INQ_ACTION_SEND_B,
+                                   a->stage, a->microbatch, l->err);
     if (code == INQ_OK) {
-        code = inq_schedule_add(l->to, peer, forward ? INQ_ACTION_RECV_F : INQ_ACTION_RECV_B, to,
-                                a->microbatch, l->err);
+        code = inq_schedule_append(l->to, peer, forward ? INQ_ACTION_RECV_F : INQ_ACTION_RECV_B, to,
+                                   a->microbatch, l->err);
     }
     return code;
 }
@@ -94,8 +94,8 @@ static int take_cell(struct lowering *l, int32_t rank)
             continue;
         }
         struct inq_rank_actions *out = &l->to->ranks[rank];
-        code = inq_schedule_add(l->to, rank, (enum inq_action_kind)a->kind, a->stage, a->microbatch,
-                                l->err);
+        code = inq_schedule_append(l->to, rank, (enum inq_action_kind)a->kind, a->stage,
+                                   a->microbatch, l->err);
         if (code == INQ_OK) {
             out->actions[out->n - 1] = *a;
         }
@@ -137,8 +137,8 @@ int inq_schedule_lower(const struct inq_schedule *schedule, struct inq_schedule 
                        struct inq_err *err)
 {
     struct lowering l = {.from = schedule, .to = out, .err = err};
-    int code = inq_schedule_init(out, schedule->n_ranks, schedule->n_stages,
-                                 schedule->n_microbatches, err);
+    int code = inq_schedule_start(schedule->n_ranks, schedule->n_stages, schedule->n_microbatches,
+                                  out, err);
     if (code != INQ_OK) {
         return code;
     }

@@ -19,8 +19,8 @@ void inq_schedule_release(struct inq_schedule *schedule)
     *schedule = (struct inq_schedule){0};
 }
 
-int inq_schedule_init(struct inq_schedule *schedule, int32_t n_ranks, int32_t n_stages,
-                      int32_t n_microbatches, struct inq_err *err)
+int inq_schedule_start(int32_t n_ranks, int32_t n_stages, int32_t n_microbatches,
+                       struct inq_schedule *schedule, struct inq_err *err)
 {
     *schedule = (struct inq_schedule){.n_pipelines = 1, .n_segments = 1};
     if (n_ranks < 1 || n_ranks > INQ_MAX_SCHEDULE_RANKS || n_stages < 1 ||
@@ -43,8 +43,8 @@ int inq_schedule_init(struct inq_schedule *schedule, int32_t n_ranks, int32_t n_
     return INQ_OK;
 }
 
-int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
-                     int32_t stage, int32_t microbatch, struct inq_err *err)
+int inq_schedule_append(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
+                        int32_t stage, int32_t microbatch, struct inq_err *err)
 {
     struct inq_rank_actions *list = &schedule->ranks[rank];
     int code = inq_mem_grow(&list->actions, &list->cap, list->n + 1, sizeof *list->actions,
@@ -54,18 +54,6 @@ int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_actio
             .kind = (uint8_t)kind, .stage = stage, .microbatch = microbatch, .column = -1};
     }
     return code;
-}
-
-int inq_schedule_start(int32_t n_ranks, int32_t n_stages, int32_t n_microbatches,
-                       struct inq_schedule *schedule, struct inq_err *err)
-{
-    return inq_schedule_init(schedule, n_ranks, n_stages, n_microbatches, err);
-}
-
-int inq_schedule_append(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
-                        int32_t stage, int32_t microbatch, struct inq_err *err)
-{
-    return inq_schedule_add(schedule, rank, kind, stage, microbatch, err);
 }
 
 static int32_t stages_per_pipeline(const struct inq_schedule *schedule)
@@ -142,39 +130,32 @@ int64_t inq_transfer_ns(const struct inq_costs *costs, int32_t from, int32_t to)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Name, what it is, chunks per rank (0: any), and what makes it. */
-#define KINDS(X)                                                                                   \
-    X("gpipe", "all forwards, then all backwards", 1, inq_make_closed_form)                        \
-    X("1f1b", "one forward, one backward in steady state", 1, inq_make_closed_form)                \
-    X("interleaved", "1F1B over several model chunks a rank", 0, inq_make_closed_form)             \
-    X("looped-bfs", "every micro-batch through one chunk, then the next: breadth first", 0,        \
-      inq_make_closed_form)                                                                        \
-    X("interleaved-zb", "interleaved 1F1B with the backward split: weight gradients fill in", 0,   \
-      inq_make_closed_form)                                                                        \
-    X("seq1f1b", "1F1B of segments of each micro-batch's sequences, --chunks of them", 1,          \
-      inq_make_closed_form)                                                                        \
-    X("zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down", 1,               \
-      inq_make_closed_form)                                                                        \
-    X("zb-h2", "zero bubble, twice 1F1B's memory", 1, inq_make_closed_form)                        \
-    X("zb-1p", "zero bubble searched by the times given, 1F1B's memory", 1, inq_make_zb_greedy)    \
-    X("zb-2p", "zero bubble searched by the times given, twice 1F1B's memory", 1,                  \
-      inq_make_zb_greedy)                                                                          \
-    X("zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory", 2, inq_make_closed_form)     \
-    X("v-half", "two chunks a rank in a V, half of 1F1B's memory", 2, inq_make_v)                  \
-    X("v-min", "two chunks a rank in a V, a third of 1F1B's memory", 2, inq_make_v)                \
-    X("dualpipe", "from both ends at once, forward overlapped with backward, weights twice", 1,    \
-      inq_make_dual)                                                                               \
-    X("dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank", 2,             \
-      inq_make_dual)                                                                               \
-    X("chimera", "from both ends at once, 1F1B in each direction, weights twice", 1,               \
-      inq_make_dual)                                                                               \
-    X("dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0, inq_make_dp)
-
-#define KIND(name, what, chunks, make)  {name, what, chunks},
-#define MAKER(name, what, chunks, make) make,
-
-static const struct inq_schedule_kind kinds[] = {KINDS(KIND)};
-static const inq_schedule_make_fn makers[] = {KINDS(MAKER)};
+static const struct inq_schedule_kind kinds[] = {
+    {"gpipe", "all forwards, then all backwards", 1, inq_make_closed_form},
+    {"1f1b", "one forward, one backward in steady state", 1, inq_make_closed_form},
+    {"interleaved", "1F1B over several model chunks a rank", 0, inq_make_closed_form},
+    {"looped-bfs", "every micro-batch through one chunk, then the next: breadth first", 0,
+     inq_make_closed_form},
+    {"interleaved-zb", "interleaved 1F1B with the backward split: weight gradients fill in", 0,
+     inq_make_closed_form},
+    {"seq1f1b", "1F1B of segments of each micro-batch's sequences, --chunks of them", 1,
+     inq_make_closed_form},
+    {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down", 1,
+     inq_make_closed_form},
+    {"zb-h2", "zero bubble, twice 1F1B's memory", 1, inq_make_closed_form},
+    {"zb-1p", "zero bubble searched by the times given, 1F1B's memory", 1, inq_make_zb_greedy},
+    {"zb-2p", "zero bubble searched by the times given, twice 1F1B's memory", 1,
+     inq_make_zb_greedy},
+    {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory", 2, inq_make_closed_form},
+    {"v-half", "two chunks a rank in a V, half of 1F1B's memory", 2, inq_make_v},
+    {"v-min", "two chunks a rank in a V, a third of 1F1B's memory", 2, inq_make_v},
+    {"dualpipe", "from both ends at once, forward overlapped with backward, weights twice", 1,
+     inq_make_dual},
+    {"dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank", 2,
+     inq_make_dual},
+    {"chimera", "from both ends at once, 1F1B in each direction, weights twice", 1, inq_make_dual},
+    {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0, inq_make_dp},
+};
 
 int inq_schedule_generate(const struct inq_schedule_generator *generators, size_t n,
                           const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
@@ -200,7 +181,7 @@ int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_schedule 
     *out = (struct inq_schedule){0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(spec->kind, kinds[i].name) == 0) {
-            int code = makers[i](spec, out, err);
+            int code = kinds[i].make(spec, out, err);
             if (code != INQ_OK) {
                 inq_schedule_release(out);
                 return code;

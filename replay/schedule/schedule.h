@@ -11,13 +11,6 @@
 #define INQ_MAX_SCHEDULE_MICROBATCHES 1048576
 #define INQ_MAX_SCHEDULE_ACTIONS      ((size_t)1 << 28)
 
-/* Empty schedule of these sizes; stage_rank all 0. Fails with INQ_LIMIT, INQ_NOMEM. */
-int inq_schedule_init(struct inq_schedule *schedule, int32_t n_ranks, int32_t n_stages,
-                      int32_t n_microbatches, struct inq_err *err);
-/* Appends a generated action to a rank's list. */
-int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
-                     int32_t stage, int32_t microbatch, struct inq_err *err);
-
 /* The stage before or after `stage` in its pipeline, or -1 at the ends. */
 int32_t inq_schedule_previous(const struct inq_schedule *schedule, int32_t stage);
 int32_t inq_schedule_next(const struct inq_schedule *schedule, int32_t stage);

@@ -56,11 +56,18 @@ def doors(top, files):
                    if os.path.dirname(header) != os.path.dirname(path) and not is_door(header)})
 
 
-def nameless_headers(files):
-    """Headers that are neither a door nor the header of the source of their name."""
+def is_template(top, header):
+    """Text that several sources compile, each for its own machine: it refuses to be included without
+    the name that they define, and no one source is its own."""
+    with open(os.path.join(top, header), encoding="utf-8") as file:
+        return re.search(r"^#ifndef (\w+)\n#error", file.read(), re.MULTILINE) is not None
+
+
+def nameless_headers(top, files):
+    """Headers that are neither a door, nor the header of the source of their name, nor a template."""
     known = set(files)
     return [h for h in files if h.endswith(".h") and not is_door(h) and
-            h[:-2] + ".c" not in known and h[:-2] + ".cu" not in known]
+            h[:-2] + ".c" not in known and h[:-2] + ".cu" not in known and not is_template(top, h)]
 
 
 def cli_includes(top, files):
@@ -211,7 +218,7 @@ def main():
     ring = circles(arrows)
     measured = {
         "headers used past the door": doors(top, files),
-        "headers without a source of their name": nameless_headers(files),
+        "headers without a source of their name": nameless_headers(top, files),
         "private headers in cli": cli_includes(top, files),
         "folders of more than 15 sources": crowded_folders(files),
         "headers of more than 15 functions": crowded_headers(top, files),

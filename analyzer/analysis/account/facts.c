@@ -104,7 +104,7 @@ static struct inq_member last_arriver(const struct inq_trace *trace, const struc
 static bool lacks_members(const struct inq_trace *trace, const struct inq_collective *c)
 {
     int32_t size = c->group < trace->n_groups ? trace->groups[c->group].size : -1;
-    bool p2p = c->kind == INQ_COLL_SEND || c->kind == INQ_COLL_RECV || c->kind == INQ_COLL_SENDRECV;
+    bool p2p = inq_coll_is_p2p(c->kind);
     return !c->complete || c->n_members < 2 || (!p2p && size > (int32_t)c->n_members);
 }
 

@@ -443,8 +443,7 @@ static bool is_transfer(const struct inq_rank *rank, size_t event)
         return false;
     }
     enum inq_coll_kind kind = rank->comms[c].kind;
-    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV ||
-           kind == INQ_COLL_COALESCED;
+    return inq_coll_is_p2p(kind) || kind == INQ_COLL_COALESCED;
 }
 
 /* Whether recording began while the GPU was at work: some of it was launched before. */

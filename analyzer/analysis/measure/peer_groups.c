@@ -19,8 +19,7 @@ void inq_peer_groups_release(struct inq_peer_groups *roles)
 
 static bool is_p2p(const struct inq_comm *comm)
 {
-    return comm->kind == INQ_COLL_SEND || comm->kind == INQ_COLL_RECV ||
-           (comm->kind == INQ_COLL_SENDRECV && !comm->from_name);
+    return inq_coll_is_one_way(comm->kind) || (comm->kind == INQ_COLL_SENDRECV && !comm->from_name);
 }
 
 /* Place of a global rank in the group's list; -1 when it is not in it. */
@@ -225,8 +224,7 @@ static bool has_bare_sends(const struct inq_trace *trace)
         for (size_t i = 0; i < rank->events.n; i++) {
             uint32_t c = rank->events.comm[i];
             bare += c < rank->n_comms && rank->comms[c].from_name &&
-                    (rank->comms[c].kind == INQ_COLL_SENDRECV ||
-                     rank->comms[c].kind == INQ_COLL_SEND || rank->comms[c].kind == INQ_COLL_RECV);
+                    inq_coll_is_p2p(rank->comms[c].kind);
         }
     }
     return bare > 0 && 2 * trace->unmatched_comms > bare;

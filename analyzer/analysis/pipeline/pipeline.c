@@ -199,11 +199,6 @@ static void remove_imbalance(struct fall *x)
     }
 }
 
-static bool is_p2p(uint8_t type)
-{
-    return inq_op_is_p2p(type);
-}
-
 static bool is_sync(uint8_t type)
 {
     return inq_op_is_comm(type) && !inq_op_is_p2p(type);
@@ -250,7 +245,7 @@ static void take_away(struct fall *x, size_t step, int64_t left[INQ_WATERFALL_CA
     remove_imbalance(x);
     left[INQ_WATERFALL_IMBALANCE] = simulate(x);
     memset(x->delay, 0, m->graph->n_ops * sizeof *x->delay);
-    remove_types(x, is_p2p);
+    remove_types(x, inq_op_is_p2p);
     left[INQ_WATERFALL_P2P] = simulate(x);
     remove_types(x, is_sync);
     left[INQ_WATERFALL_SYNC] = simulate(x);

@@ -246,11 +246,6 @@ struct what {
     uint32_t index; /* of the class */
 };
 
-static bool is_p2p(enum inq_coll_kind kind)
-{
-    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV;
-}
-
 /* An op of an op table: its label says what it is. */
 static int label_class(struct coll_book *book, enum inq_op_type type, struct what *what,
                        struct inq_err *err)
@@ -288,12 +283,12 @@ static int what_is(struct coll_book *book, size_t rank, uint32_t event, struct w
     *what = (struct what){.coll = book->of[event]};
     if (what->coll != INQ_NONE) {
         group = trace->collectives[what->coll].group;
-        kind = is_p2p(kind) ? kind : trace->collectives[what->coll].kind;
+        kind = inq_coll_is_p2p(kind) ? kind : trace->collectives[what->coll].kind;
         what->across = book->across[what->coll];
     } else if (label < r->n_labels && r->labels[label].type != INQ_OP_NONE) {
         return label_class(book, r->labels[label].type, what, err);
     }
-    what->p2p = is_p2p(kind);
+    what->p2p = inq_coll_is_p2p(kind);
     if (what->p2p || kind == INQ_COLL_UNKNOWN) {
         return INQ_OK;
     }

@@ -58,9 +58,9 @@ static bool all_there(const struct search *s, const struct inq_collective *c)
     }
     const struct inq_group *group =
         c->group < s->trace->n_groups ? &s->trace->groups[c->group] : NULL;
-    bool p2p = c->kind == INQ_COLL_SEND || c->kind == INQ_COLL_RECV || c->kind == INQ_COLL_SENDRECV;
 
-    return p2p || !group || group->size <= 0 || (uint32_t)group->size == c->n_members;
+    return inq_coll_is_p2p(c->kind) || !group || group->size <= 0 ||
+           (uint32_t)group->size == c->n_members;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)

@@ -125,8 +125,7 @@ static bool is_p2p(const struct inq_trace *trace, const struct inq_events *e, si
                    const struct inq_comm *comm)
 {
     if (comm != NULL && comm->kind != INQ_COLL_COALESCED && comm->kind != INQ_COLL_UNKNOWN) {
-        return comm->kind == INQ_COLL_SEND || comm->kind == INQ_COLL_RECV ||
-               comm->kind == INQ_COLL_SENDRECV;
+        return inq_coll_is_p2p(comm->kind);
     }
     const char *name = inq_trace_str(trace, e->name[row]);
     return inq_coll_from_kernel(name, strlen(name)) == INQ_COLL_SENDRECV;
@@ -233,9 +232,7 @@ static int index_pairs(const struct inq_trace *trace, struct inq_map *pairs, str
     for (size_t c = 0; code == INQ_OK && c < trace->n_collectives; c++) {
         const struct inq_collective *coll = &trace->collectives[c];
         const struct inq_member *m = &trace->members[coll->first_member];
-        bool p2p = coll->kind == INQ_COLL_SEND || coll->kind == INQ_COLL_RECV ||
-                   coll->kind == INQ_COLL_SENDRECV;
-        if (!p2p || coll->n_members != 2) {
+        if (!inq_coll_is_p2p(coll->kind) || coll->n_members != 2) {
             continue;
         }
         code = inq_map_put(pairs, key_of(m[0].rank, m[0].event), coll->first_member + 1, err);

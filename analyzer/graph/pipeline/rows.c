@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "graph/pipeline/pipeline.h"
 #include "trace/build/build.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -556,8 +557,7 @@ static bool has_transfers(const struct inq_trace *trace)
         const struct inq_rank *rank = &trace->ranks[r];
         for (size_t i = 0; i < rank->n_comms; i++) {
             enum inq_coll_kind kind = rank->comms[i].kind;
-            if (kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV ||
-                kind == INQ_COLL_COALESCED) {
+            if (inq_coll_is_p2p(kind) || kind == INQ_COLL_COALESCED) {
                 return true;
             }
         }

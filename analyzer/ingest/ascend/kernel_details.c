@@ -107,7 +107,6 @@ struct reading {
     struct step *steps;
     size_t n_steps, cap_steps;
     int64_t end_ns;
-    char text[INQ_SCAN_MAX_STRING];
 };
 
 static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
@@ -115,8 +114,7 @@ static int add_name(struct reading *r, struct inq_text text, inq_str *name, stru
     if (text.n == 0 || inq_text_is(text, "N/A")) {
         return INQ_OK;
     }
-    struct inq_scan_decoded decoded = inq_scan_decode(text, r->text, sizeof r->text);
-    return inq_strtab_add(&r->shard->names, r->text, decoded.n, name, err);
+    return inq_scan_name(text, &r->shard->names, name, err);
 }
 
 static int64_t number_of(const struct reading *r, enum column column)

@@ -18,8 +18,6 @@
 /* The year 2100 in microseconds, and a duration of more than a day: such numbers are none. */
 #define MAX_TIME_US ((int64_t)4102444800 * 1000000)
 #define MAX_DUR_US  ((int64_t)86400 * 1000000)
-/* Longer names are cut. */
-enum { MAX_NAME = INQ_SCAN_MAX_STRING };
 /* Where a device node names no stream: compute, copies and communication go on beside each other.
  */
 enum { LANE_COMPUTE = 0, LANE_COPY = 1, LANE_COMM = 2 };
@@ -47,7 +45,7 @@ struct reading {
     uint64_t untimed; /* nodes of the device without a start */
     bool lasts;       /* one of them has a duration */
     uint64_t n_compute, n_comm;
-    char text[MAX_NAME];
+    char text[INQ_SCAN_MAX_STRING];
 };
 
 static int add_name(struct reading *r, const struct inq_chakra_node *node, struct inq_text text,
@@ -58,11 +56,10 @@ static int add_name(struct reading *r, const struct inq_chakra_node *node, struc
         return INQ_OK;
     }
     if (!node->escaped) {
-        size_t n = text.n < MAX_NAME ? text.n : MAX_NAME;
+        size_t n = text.n < INQ_SCAN_MAX_STRING ? text.n : INQ_SCAN_MAX_STRING;
         return inq_strtab_add(&r->shard->names, text.p, n, name, err);
     }
-    struct inq_scan_decoded decoded = inq_scan_decode(text, r->text, sizeof r->text);
-    return inq_strtab_add(&r->shard->names, r->text, decoded.n, name, err);
+    return inq_scan_name(text, &r->shard->names, name, err);
 }
 
 /* ---- process groups -------------------------------------------------------------------------- */
@@ -98,11 +95,9 @@ static int by_rank(const void *a, const void *b, void *ctx)
 
 static int add_config(struct inq_shard *shard, struct config *config, struct inq_err *err)
 {
-    char text[256];
     inq_str name = 0;
     uint32_t index = 0;
-    struct inq_scan_decoded decoded = inq_scan_decode(config->name, text, sizeof text);
-    int code = inq_strtab_add(&shard->names, text, decoded.n, &name, err);
+    int code = inq_scan_name(config->name, &shard->names, &name, err);
     code = code == INQ_OK ? group_of(shard, name, &index, err) : code;
     if (code != INQ_OK) {
         return code;
@@ -111,8 +106,7 @@ static int add_config(struct inq_shard *shard, struct config *config, struct inq
     bool whole =
         config->n > 0 && !config->bad && (config->size < 0 || config->size == (int64_t)config->n);
     if (config->desc.n > 0) {
-        decoded = inq_scan_decode(config->desc, text, sizeof text);
-        code = inq_strtab_add(&shard->names, text, decoded.n, &group->desc, err);
+        code = inq_scan_name(config->desc, &shard->names, &group->desc, err);
     }
     if (code == INQ_OK && whole && group->n_ranks == 0) {
         code = inq_sort(config->ranks, config->n, sizeof *config->ranks, by_rank, NULL, err);

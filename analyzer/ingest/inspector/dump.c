@@ -144,8 +144,6 @@ static enum inq_scan_result scan_event(struct inq_scan *scan, struct inq_layouts
 
 /* No event is longer; what is, is passed over to the next line. */
 #define MAX_EVENT ((size_t)1 << 16)
-/* Of a name that is kept. */
-#define MAX_NAME 256
 
 /* An operation, with what its channels' kernels or proxies say of when it ran. */
 struct operation {
@@ -169,20 +167,13 @@ struct reading {
     size_t n_ops, cap_ops;
 };
 
-static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
-{
-    char buffer[MAX_NAME];
-    struct inq_scan_decoded decoded = inq_scan_decode(text, buffer, sizeof buffer);
-    return inq_strtab_add(&r->shard->names, buffer, decoded.n, name, err);
-}
-
 /* Until all files are read, a communicator's members are only this one: its place there. */
 static int find_group(struct reading *r, const struct event *event, uint32_t *group,
                       struct inq_err *err)
 {
     inq_str name = 0;
     int32_t place = (int32_t)event->place;
-    int code = add_name(r, event->comm, &name, err);
+    int code = inq_scan_name(event->comm, &r->shard->names, &name, err);
     return code == INQ_OK ? inq_shard_add_group(r->shard, name, 0, -1, &place, 1, group, err)
                           : code;
 }
@@ -191,7 +182,7 @@ static int find_group(struct reading *r, const struct event *event, uint32_t *gr
 static uint32_t bytes_of(struct inq_text dtype)
 {
     static const char prefix[] = "nccl";
-    char name[MAX_NAME];
+    char name[32]; /* of a dtype: "ncclBfloat16" */
     size_t n = 0;
     size_t skip = sizeof prefix - 1;
     if (dtype.n <= skip || dtype.n >= sizeof name || memcmp(dtype.p, prefix, skip) != 0) {
@@ -216,7 +207,7 @@ static int add_comm(struct reading *r, const struct event *event, uint32_t group
     comm.dtype_bytes = bytes_of(event->dtype);
     comm.in_elems = event->count;
     comm.out_elems = event->count;
-    int code = add_name(r, event->name, &comm.op_name, err);
+    int code = inq_scan_name(event->name, &r->shard->names, &comm.op_name, err);
     r->op.name = comm.op_name;
     return code == INQ_OK ? inq_rank_add_comm(&r->shard->ranks[r->rank], &comm, index, err) : code;
 }

@@ -18,12 +18,6 @@ static uint64_t operation_key(const struct inq_rocprof_record *record)
     return (uint64_t)record->kind << 32 | (uint32_t)record->operation;
 }
 
-static int add_name(struct inq_rocprof *p, struct inq_text text, inq_str *name, struct inq_err *err)
-{
-    struct inq_scan_decoded decoded = inq_scan_decode(text, p->text, sizeof p->text);
-    return inq_strtab_add(&p->shard->names, p->text, decoded.n, name, err);
-}
-
 static struct inq_rank *rank_of(struct inq_rocprof *p)
 {
     return &p->shard->ranks[p->rank];
@@ -56,7 +50,8 @@ int inq_rocprof_metadata(struct inq_rocprof *p, const struct inq_rocprof_record 
 {
     struct inq_rank *rank = rank_of(p);
     rank->pid = record->pid >= 0 ? record->pid : rank->pid;
-    return record->host.n > 0 ? add_name(p, record->host, &rank->host, err) : INQ_OK;
+    return record->host.n > 0 ? inq_scan_name(record->host, &p->shard->names, &rank->host, err)
+                              : INQ_OK;
 }
 
 int inq_rocprof_agent(struct inq_rocprof *p, const struct inq_rocprof_record *record,
@@ -70,7 +65,7 @@ int inq_rocprof_agent(struct inq_rocprof *p, const struct inq_rocprof_record *re
         .handle = record->handle,
         .units = record->units > 0 && record->units <= INT32_MAX ? (int32_t)record->units : -1};
     struct inq_text name = record->product.n > 0 ? record->product : record->name;
-    int code = add_name(p, name, &agent.name, err);
+    int code = inq_scan_name(name, &p->shard->names, &agent.name, err);
     if (code == INQ_OK) {
         code =
             inq_mem_grow(&p->gpus, &p->cap_gpus, p->n_gpus + 1, sizeof *p->gpus, MAX_AGENTS, err);
@@ -88,7 +83,8 @@ int inq_rocprof_symbol(struct inq_rocprof *p, const struct inq_rocprof_record *r
                            : record->demangled.n > 0 ? record->demangled
                                                      : record->mangled;
     inq_str id = 0;
-    int code = record->kernel >= 0 && name.n > 0 ? add_name(p, name, &id, err) : INQ_OK;
+    int code = record->kernel >= 0 && name.n > 0 ? inq_scan_name(name, &p->shard->names, &id, err)
+                                                 : INQ_OK;
     return code == INQ_OK && id != 0 ? inq_map_put(&p->kernels, (uint64_t)record->kernel, id, err)
                                      : code;
 }
@@ -98,8 +94,9 @@ int inq_rocprof_marker(struct inq_rocprof *p, const struct inq_rocprof_record *r
                        struct inq_err *err)
 {
     inq_str id = 0;
-    int code =
-        record->key >= 0 && record->value.n > 0 ? add_name(p, record->value, &id, err) : INQ_OK;
+    int code = record->key >= 0 && record->value.n > 0
+                   ? inq_scan_name(record->value, &p->shard->names, &id, err)
+                   : INQ_OK;
     return code == INQ_OK && id != 0 ? inq_map_put(&p->markers, (uint64_t)record->key, id, err)
                                      : code;
 }
@@ -124,7 +121,7 @@ int inq_rocprof_operations(struct inq_rocprof *p, const struct inq_rocprof_recor
             break;
         }
         inq_str name = 0;
-        code = add_name(p, text, &name, err);
+        code = inq_scan_name(text, &p->shard->names, &name, err);
         code = code == INQ_OK ? inq_map_put(&p->operations, kind << 32 | i, name, err) : code;
     }
     return code;

@@ -54,8 +54,7 @@ struct inq_rocprof {
     uint64_t *call_names; /* of each call: its operation */
     size_t n_call_names, cap_call_names;
     struct inq_rocprof_spans ranges, rccl;
-    char text[INQ_SCAN_MAX_STRING]; /* room for a name */
-    uint64_t kinds;                 /* of which the operations were named so far */
+    uint64_t kinds; /* of which the operations were named so far */
 };
 
 /* Begins a process: a rank of the shard, which is set. What was there before is to be finished. */

@@ -169,3 +169,10 @@ struct inq_scan_decoded inq_scan_decode(struct inq_text text, char *out, size_t 
     }
     return (struct inq_scan_decoded){.n = d.n, .cut = d.cut, .bad_utf8 = d.bad_utf8};
 }
+
+int inq_scan_name(struct inq_text text, struct inq_strtab *names, uint32_t *id, struct inq_err *err)
+{
+    char name[INQ_SCAN_MAX_STRING];
+    struct inq_scan_decoded decoded = inq_scan_decode(text, name, sizeof name);
+    return inq_strtab_add(names, name, decoded.n, id, err);
+}

@@ -5,6 +5,7 @@
 #define INQ_INGEST_SCAN_SCAN_H
 
 #include "base/limits.h"
+#include "base/strtab.h"
 #include "ingest/source/source.h"
 
 /* The bytes between two quotes, as written (escapes not resolved). */
@@ -60,6 +61,10 @@ struct inq_scan_decoded {
 /* Resolves escapes into `out`, replaces invalid UTF-8 by U+FFFD and control characters by blanks,
  * cuts at `cap` bytes (never inside a character). */
 struct inq_scan_decoded inq_scan_decode(struct inq_text text, char *out, size_t cap);
+/* Decoded, as a name of the table, cut at INQ_SCAN_MAX_STRING bytes. Fails with INQ_NOMEM,
+ * INQ_LIMIT. */
+int inq_scan_name(struct inq_text text, struct inq_strtab *names, uint32_t *id,
+                  struct inq_err *err);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 

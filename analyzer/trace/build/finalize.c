@@ -504,11 +504,6 @@ struct pending {
     uint32_t n;
 };
 
-static bool is_transfer(enum inq_coll_kind kind)
-{
-    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
-}
-
 /* A launch begins behind the records of what it launches. */
 static int compare_moments(const void *a, const void *b, void *ctx)
 {
@@ -538,7 +533,7 @@ static size_t list_moments(const struct inq_rank *rank, uint8_t *of_kernel, stru
     size_t launches = n;
     for (uint32_t i = 0; i < rank->n_comms; i++) {
         const struct inq_comm *comm = &rank->comms[i];
-        if (!of_kernel[i] && is_transfer(comm->kind) && comm->peer >= 0 &&
+        if (!of_kernel[i] && inq_coll_is_one_way(comm->kind) && comm->peer >= 0 &&
             comm->start_ns != INQ_TIME_NONE && comm->lane < rank->n_lanes) {
             moments[n++] = (struct moment){comm->start_ns, comm->lane, INQ_NONE, i};
         }
@@ -550,8 +545,7 @@ static size_t list_moments(const struct inq_rank *rank, uint8_t *of_kernel, stru
 static void take_batch(struct inq_rank *rank, uint32_t event, const struct pending *batch)
 {
     struct inq_comm *comm = &rank->comms[rank->events.comm[event]];
-    bool fused = is_transfer(comm->kind) || comm->kind == INQ_COLL_SENDRECV ||
-                 comm->kind == INQ_COLL_COALESCED;
+    bool fused = inq_coll_is_p2p(comm->kind) || comm->kind == INQ_COLL_COALESCED;
     if (batch->n == 0 || !fused) {
         return;
     }

@@ -23,7 +23,8 @@ static void put(struct row *row, enum inq_action_kind kind, int32_t stage, int32
     /* closed forms may run past the last micro-batch when there are few: those cells do not exist
      */
     if (row->code == INQ_OK && microbatch < row->schedule->n_microbatches) {
-        row->code = inq_schedule_add(row->schedule, row->rank, kind, stage, microbatch, row->err);
+        row->code =
+            inq_schedule_append(row->schedule, row->rank, kind, stage, microbatch, row->err);
     }
 }
 
@@ -31,7 +32,8 @@ static void put(struct row *row, enum inq_action_kind kind, int32_t stage, int32
 static int start_straight(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                           struct inq_err *err)
 {
-    int code = inq_schedule_init(schedule, spec->n_ranks, spec->n_ranks, spec->n_microbatches, err);
+    int code =
+        inq_schedule_start(spec->n_ranks, spec->n_ranks, spec->n_microbatches, schedule, err);
     for (int32_t s = 0; code == INQ_OK && s < spec->n_ranks; s++) {
         schedule->stage_rank[s] = s;
     }
@@ -98,7 +100,7 @@ static int start_looped(const struct inq_schedule_spec *spec, int32_t chunks,
                         struct inq_schedule *schedule, struct inq_err *err)
 {
     int32_t p = spec->n_ranks;
-    int code = inq_schedule_init(schedule, p, p * chunks, spec->n_microbatches, err);
+    int code = inq_schedule_start(p, p * chunks, spec->n_microbatches, schedule, err);
     for (int32_t s = 0; code == INQ_OK && s < p * chunks; s++) {
         schedule->stage_rank[s] = s % p;
     }
@@ -350,7 +352,7 @@ static int make_zb_v(const struct inq_schedule_spec *spec, struct inq_schedule *
                      struct inq_err *err)
 {
     int32_t p = spec->n_ranks;
-    int code = inq_schedule_init(schedule, p, 2 * p, spec->n_microbatches, err);
+    int code = inq_schedule_start(p, 2 * p, spec->n_microbatches, schedule, err);
     for (int32_t s = 0; code == INQ_OK && s < 2 * p; s++) {
         schedule->stage_rank[s] = s < p ? s : 2 * p - 1 - s;
     }

@@ -16,7 +16,7 @@ static void put(struct replica *r, enum inq_action_kind kind, int32_t chunk, int
 {
     if (r->code == INQ_OK) {
         int32_t stage = chunk < 0 ? -1 : r->rank * r->chunks + chunk;
-        r->code = inq_schedule_add(r->schedule, r->rank, kind, stage, microbatch, r->err);
+        r->code = inq_schedule_append(r->schedule, r->rank, kind, stage, microbatch, r->err);
     }
 }
 
@@ -54,8 +54,8 @@ int inq_make_dp(const struct inq_schedule_spec *spec, struct inq_schedule *sched
                            n, spec->n_microbatches);
     }
     int64_t n_stages = (int64_t)n * chunks;
-    int code = inq_schedule_init(schedule, n, n_stages > INT32_MAX ? -1 : (int32_t)n_stages,
-                                 spec->n_microbatches, err);
+    int code = inq_schedule_start(n, n_stages > INT32_MAX ? -1 : (int32_t)n_stages,
+                                  spec->n_microbatches, schedule, err);
     for (int32_t r = 0; code == INQ_OK && r < n; r++) {
         for (int32_t c = 0; c < chunks; c++) {
             schedule->stage_rank[r * chunks + c] = r;

@@ -38,7 +38,7 @@ static void put(struct rank_builder *b, enum inq_action_kind kind, int32_t stage
                 int32_t microbatch)
 {
     if (b->code == INQ_OK) {
-        b->code = inq_schedule_add(b->schedule, b->rank, kind, stage, microbatch, b->err);
+        b->code = inq_schedule_append(b->schedule, b->rank, kind, stage, microbatch, b->err);
     }
 }
 
@@ -153,7 +153,7 @@ static int make_dualpipev(const struct inq_schedule_spec *spec, struct inq_sched
 {
     int32_t p = spec->n_ranks;
     int32_t m = spec->n_microbatches;
-    int code = inq_schedule_init(schedule, p, 2 * p, m, err);
+    int code = inq_schedule_start(p, 2 * p, m, schedule, err);
     for (int32_t r = 0; code == INQ_OK && r < p; r++) {
         schedule->stage_rank[r] = r;
         schedule->stage_rank[2 * p - 1 - r] = r;
@@ -180,7 +180,7 @@ static int start_bidirectional(const struct inq_schedule_spec *spec, struct inq_
         return inq_err_set(err, INQ_USAGE, "%s needs a micro-batch in each direction, so 2 or more",
                            spec->kind);
     }
-    int code = inq_schedule_init(schedule, p, 2 * p, spec->n_microbatches, err);
+    int code = inq_schedule_start(p, 2 * p, spec->n_microbatches, schedule, err);
     for (int32_t r = 0; code == INQ_OK && r < p; r++) {
         schedule->stage_rank[r] = r;
         schedule->stage_rank[2 * p - 1 - r] = r;
@@ -258,8 +258,8 @@ static int make_chimera(const struct inq_schedule_spec *spec, struct inq_schedul
         }
         for (size_t i = 0; code == INQ_OK && i < n_slots; i++) {
             if (slots[i].kind != INQ_ACTION_IDLE) {
-                code = inq_schedule_add(schedule, r, (enum inq_action_kind)slots[i].kind,
-                                        slots[i].stage, slots[i].microbatch, err);
+                code = inq_schedule_append(schedule, r, (enum inq_action_kind)slots[i].kind,
+                                           slots[i].stage, slots[i].microbatch, err);
             }
         }
         inq_mem_free(slots);

@@ -374,7 +374,7 @@ static int write_rank(const struct v_search *v, int32_t r, struct inq_schedule *
     for (size_t i = 0; code == INQ_OK && i < rank->n; i++) {
         int op = rank->order[i];
         int32_t stage = op == 4 ? r : op == 5 ? 2 * v->p - 1 - r : stage_of(v, r, op);
-        code = inq_schedule_add(schedule, r, kinds[op], stage, done[op]++, err);
+        code = inq_schedule_append(schedule, r, kinds[op], stage, done[op]++, err);
     }
     return code;
 }
@@ -411,7 +411,7 @@ static int make(const struct inq_schedule_spec *spec, int32_t microbatches,
                 struct inq_schedule *schedule, struct inq_err *err)
 {
     int32_t p = spec->n_ranks;
-    int code = inq_schedule_init(schedule, p, 2 * p, spec->n_microbatches, err);
+    int code = inq_schedule_start(p, 2 * p, spec->n_microbatches, schedule, err);
     if (code != INQ_OK || spec->n_microbatches == 0) {
         return code;
     }

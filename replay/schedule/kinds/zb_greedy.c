@@ -278,7 +278,7 @@ static int write(const struct greedy *g, struct inq_schedule *schedule, struct i
         schedule->stage_rank[j] = j;
         for (int32_t i = 0; code == INQ_OK && i < OPS * g->m; i++) {
             int kind = g->stages[j].order[i];
-            code = inq_schedule_add(schedule, j, kinds[kind], j, done[kind]++, err);
+            code = inq_schedule_append(schedule, j, kinds[kind], j, done[kind]++, err);
         }
     }
     return code;
@@ -311,7 +311,8 @@ static int search(struct greedy *g, struct inq_schedule *schedule, struct inq_er
 static int make(const struct inq_schedule_spec *spec, double activations,
                 struct inq_schedule *schedule, struct inq_err *err)
 {
-    int code = inq_schedule_init(schedule, spec->n_ranks, spec->n_ranks, spec->n_microbatches, err);
+    int code =
+        inq_schedule_start(spec->n_ranks, spec->n_ranks, spec->n_microbatches, schedule, err);
     if (code != INQ_OK || spec->n_microbatches == 0) {
         return code;
     }

@@ -133,8 +133,8 @@ static bool draw(struct drawing *d)
         enum inq_action_kind kind = next_action(d, stage, microbatch);
         if (kind != INQ_ACTION_IDLE) {
             d->done[cell]++;
-            assert_int_equal(inq_schedule_add(d->schedule, d->schedule->stage_rank[stage], kind,
-                                              stage, microbatch, NULL),
+            assert_int_equal(inq_schedule_append(d->schedule, d->schedule->stage_rank[stage], kind,
+                                                 stage, microbatch, NULL),
                              INQ_OK);
             return true;
         }
@@ -150,8 +150,8 @@ void random_schedule_make(struct inq_schedule *schedule, uint64_t seed)
     int32_t n_microbatches = 1 + (int32_t)dice_roll(&d.dice, 8);
     bool v_shaped = dice_roll(&d.dice, 2) == 1;
     d.split = dice_roll(&d.dice, 2) == 1;
-    assert_int_equal(inq_schedule_init(schedule, n_ranks, n_ranks * n_chunks, n_microbatches, NULL),
-                     INQ_OK);
+    assert_int_equal(
+        inq_schedule_start(n_ranks, n_ranks * n_chunks, n_microbatches, schedule, NULL), INQ_OK);
     for (int32_t s = 0; s < schedule->n_stages; s++) {
         bool up = v_shaped && (s / n_ranks) % 2 == 1;
         schedule->stage_rank[s] = up ? n_ranks - 1 - s % n_ranks : s % n_ranks;

@@ -3,6 +3,9 @@
  * defines FIND, the name of the function, BLOCK, the bytes of a vector, the types vector and bits
  * (a bit per byte), load and equal_to; and struct tables with `prepare`, which fills it, and
  * `marked_at`: the bytes from p on where some group allows the DEPTH bytes there. */
+#ifndef FIND
+#error "FIND names the function that this text makes"
+#endif
 
 /* The first of the marked places where a word is; BLOCK: none. */
 static unsigned check(const struct inq_log_scan *scan, const char *p, const char *end, bits marked)

@@ -201,7 +201,7 @@ static enum kind kind_of(const struct inq_rank *rank, size_t event)
     if (e->cls[event] == INQ_CLASS_COMM) {
         const struct inq_comm *comm =
             e->comm[event] < rank->n_comms ? &rank->comms[e->comm[event]] : NULL;
-        bool p2p = comm != NULL && comm->kind >= INQ_COLL_SEND && comm->kind <= INQ_COLL_SENDRECV;
+        bool p2p = comm != NULL && inq_coll_is_p2p(comm->kind);
         return p2p ? KIND_P2P : KIND_COMM;
     }
     return e->cls[event] == INQ_CLASS_COMPUTE ? KIND_COMPUTE

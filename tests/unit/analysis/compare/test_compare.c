@@ -157,6 +157,38 @@ static void compare__parts_sum_to_the_steps_of_all_kinds_of_runs(void **state)
     }
 }
 
+/* Of the stage between them nothing is recorded: the last stage's receives have no partner, nor
+ * have the first one's sends. They are transfers of a pipeline, and no collectives, all the same.
+ */
+static void record__a_transfer_without_its_partner_is_no_collective(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=1,pp=3,layers=6,p2p=args,fault=missing_rank:rank=1");
+    const struct inq_trace *trace = t.run->traces[0];
+    struct inq_run_record record;
+    size_t n[2] = {0};
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        for (size_t i = 0; i < trace->ranks[r].events.n; i++) {
+            uint32_t c = trace->ranks[r].events.comm[i];
+            enum inq_coll_kind kind =
+                c < trace->ranks[r].n_comms ? trace->ranks[r].comms[c].kind : INQ_COLL_UNKNOWN;
+            n[0] += kind == INQ_COLL_SEND;
+            n[1] += kind == INQ_COLL_RECV;
+        }
+    }
+    assert_true(n[0] > 0 && n[1] > 0 && trace->unmatched_comms > 0);
+    assert_int_equal(inq_run_record_build(t.report, &record, NULL), INQ_OK);
+    for (size_t i = 0; i < record.n_classes; i++) {
+        enum inq_coll_kind kind = record.classes[i].kind;
+        assert_true(kind != INQ_COLL_SEND && kind != INQ_COLL_RECV && kind != INQ_COLL_SENDRECV);
+    }
+    assert_true(record.part_ns[INQ_PART_BUBBLE] + record.part_ns[INQ_PART_P2P] +
+                    record.part_ns[INQ_PART_COMM_OTHER] >
+                0);
+    inq_run_record_release(&record);
+    drop(&t);
+}
+
 static void compare__a_run_with_itself_has_not_changed(void **state)
 {
     (void)state;
@@ -798,6 +830,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_table__waiting_is_told_from_transfers),
         cmocka_unit_test(compare__parts_sum_to_the_steps_of_all_kinds_of_runs),
+        cmocka_unit_test(record__a_transfer_without_its_partner_is_no_collective),
         cmocka_unit_test(compare__a_run_with_itself_has_not_changed),
         cmocka_unit_test(compare__equal_runs_with_other_noise_have_not_changed),
         cmocka_unit_test(compare__names_what_was_planted),

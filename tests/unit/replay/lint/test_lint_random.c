@@ -77,10 +77,10 @@ static void hand_over(struct growth *g, struct move m)
     (forward ? g->sent_f : g->sent_b)[m.stage][m.microbatch] = 1;
     (forward ? g->have_f : g->have_b)[to][m.microbatch] = 1;
     if (g->comms && from_rank != to_rank) {
-        inq_schedule_add(&g->s, from_rank, forward ? INQ_ACTION_SEND_F : INQ_ACTION_SEND_B, m.stage,
-                         m.microbatch, NULL);
-        inq_schedule_add(&g->s, to_rank, forward ? INQ_ACTION_RECV_F : INQ_ACTION_RECV_B, to,
-                         m.microbatch, NULL);
+        inq_schedule_append(&g->s, from_rank, forward ? INQ_ACTION_SEND_F : INQ_ACTION_SEND_B,
+                            m.stage, m.microbatch, NULL);
+        inq_schedule_append(&g->s, to_rank, forward ? INQ_ACTION_RECV_F : INQ_ACTION_RECV_B, to,
+                            m.microbatch, NULL);
     }
 }
 
@@ -91,15 +91,15 @@ static void make_move(struct growth *g, struct move m)
     switch (m.kind) {
     case MOVE_F:
         g->f[m.stage][m.microbatch] = 1;
-        inq_schedule_add(&g->s, rank, INQ_ACTION_F, m.stage, m.microbatch, NULL);
+        inq_schedule_append(&g->s, rank, INQ_ACTION_F, m.stage, m.microbatch, NULL);
         break;
     case MOVE_B:
         g->b[m.stage][m.microbatch] = 1;
-        inq_schedule_add(&g->s, rank, backward, m.stage, m.microbatch, NULL);
+        inq_schedule_append(&g->s, rank, backward, m.stage, m.microbatch, NULL);
         break;
     case MOVE_W:
         g->w[m.stage][m.microbatch] = 1;
-        inq_schedule_add(&g->s, rank, INQ_ACTION_W, m.stage, m.microbatch, NULL);
+        inq_schedule_append(&g->s, rank, INQ_ACTION_W, m.stage, m.microbatch, NULL);
         break;
     case MOVE_SEND_F:
     case MOVE_SEND_B:
@@ -115,7 +115,7 @@ static void grow(struct growth *g, uint64_t *random, bool comms)
     int32_t n_ranks = 1 + (int32_t)below(random, MOST_RANKS);
     int32_t n_stages = n_ranks + (int32_t)below(random, (uint32_t)(MOST_STAGES - n_ranks));
     int32_t m = 1 + (int32_t)below(random, MOST_MICROBATCHES);
-    assert_int_equal(inq_schedule_init(&g->s, n_ranks, n_stages, m, NULL), INQ_OK);
+    assert_int_equal(inq_schedule_start(n_ranks, n_stages, m, &g->s, NULL), INQ_OK);
     g->comms = g->s.has_comms = comms;
     for (int32_t s = 0; s < n_stages; s++) {
         g->s.stage_rank[s] = s < n_ranks ? s : (int32_t)below(random, (uint32_t)n_ranks);

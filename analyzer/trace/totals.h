@@ -39,6 +39,14 @@ static inline bool inq_rank_step_is_whole(const struct inq_rank *rank, int64_t n
     return !rank->reduced || (total != NULL && total->kept != INQ_STEP_REDUCED);
 }
 
+/* Whether steps that were recorded before step `s` of the trace are left out of it: in front of the
+ * first one those in which recording began, between others those without rows. */
+static inline bool inq_steps_left_out(const struct inq_trace *trace, size_t s)
+{
+    return trace->reduced != NULL &&
+           (s == 0 || trace->steps[s].number != trace->steps[s - 1].number + 1);
+}
+
 /* When the GPU work of the step before that with this number ended, by the totals. INQ_TIME_NONE:
  * they do not say. */
 int64_t inq_rank_step_before_ns(const struct inq_rank *rank, int64_t number);

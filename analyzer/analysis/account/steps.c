@@ -563,7 +563,7 @@ static int choose_judged(const struct layout *l, const struct inq_op_model *mode
         code = model != NULL ? ask_model(account, model, err) : INQ_OK;
     } else {
         code = drop_cut_cells(account, err);
-        if (code == INQ_OK && account->n_steps >= 3 && l->trace->reduced == NULL) {
+        if (code == INQ_OK && account->n_steps >= 3 && !inq_steps_left_out(l->trace, 0)) {
             code = first_step_fits(account, &fits, err);
         }
     }
@@ -575,8 +575,8 @@ static int choose_judged(const struct layout *l, const struct inq_op_model *mode
         account->steps[s].length_ns = mean_length(account, s);
         code = say_missing(account, s, arena, err);
     }
-    if (code == INQ_OK && !account->op_table) { /* reducing has left the first steps out */
-        code = l->trace->reduced == NULL ? drop_warm_up(account, err) : INQ_OK;
+    if (code == INQ_OK && !account->op_table) {
+        code = inq_steps_left_out(l->trace, 0) ? INQ_OK : drop_warm_up(account, err);
         drop_open(l);
     }
     if (code == INQ_OK && count_judged_steps(account) == 0) {

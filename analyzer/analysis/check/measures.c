@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -233,11 +234,7 @@ static struct inq_measure of_sorted(const double *values, size_t n)
 static double middle_mean(const double *sorted, size_t n)
 {
     size_t cut = n < FEWEST ? 0 : n < 10 ? 1 : n / 5;
-    double sum = 0.0;
-    for (size_t i = cut; i < n - cut; i++) {
-        sum += sorted[i];
-    }
-    return n > 0 ? sum / (double)(n - 2 * cut) : (double)NAN;
+    return inq_mean(sorted + cut, n - 2 * cut);
 }
 
 struct inq_measure inq_measure_of_ratios(double *values, size_t n)

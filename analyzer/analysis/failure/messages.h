@@ -35,8 +35,6 @@ bool inq_failure_lone_came(const struct inq_failure_case *c);
 /* How the members' entries compare, in one sentence. */
 const char *inq_failure_describe_match(struct inq_failure_case *c, uint32_t team,
                                        const struct inq_state_verdict *verdict);
-/* Sets dumps aside that only were written before the others. Fails with INQ_NOMEM. */
-int inq_failure_set_early_aside(struct inq_failure_case *c, struct inq_err *err);
 /* Headline, evidence, stacks, alternatives, advice, once class and ranks are known. */
 void inq_failure_explain(struct inq_failure_case *c);
 

@@ -515,8 +515,7 @@ static bool varies_inside(bool pipeline, const struct inq_intra_step *t)
     double beyond = beyond_chance(t->block, t->block_chance);
     bool clock =
         t->update <= 0.0 || beyond_chance(t->update, t->update_chance) >= UNEVEN_CLOCK * beyond;
-    return beyond >= UNEVEN_KNOWN_SIGMA && !clock &&
-           t->block >= UNEVEN_STRETCH * t->block_chance;
+    return beyond >= UNEVEN_KNOWN_SIGMA && !clock && t->block >= UNEVEN_STRETCH * t->block_chance;
 }
 
 /* Those who wait for each other within a step: the stages of a pipeline, else the ranks of a role.

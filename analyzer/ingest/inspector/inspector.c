@@ -200,15 +200,15 @@ static enum inq_scan_result scan_record(struct inq_scan *scan, struct inq_layout
 /* No record is longer: 64 channels of 100 bytes, twice. What is, is passed over to the next line.
  */
 #define MAX_RECORD ((size_t)1 << 20)
+/* Of a name that is known again as it is written; longer ones are read each time. */
+#define MAX_NAME 256
 /* An operation of more than a day is none. */
 #define MAX_EXEC_NS ((int64_t)86400 * 1000000000)
 
 /* A text as it was written; longer ones are not kept. */
-enum { MAX_SPELLING = 256 };
-
 struct spelling {
     uint32_t n;
-    char text[MAX_SPELLING];
+    char text[MAX_NAME];
 };
 
 /* The first few operations that occur: no more have names. */
@@ -241,8 +241,8 @@ static bool is_spelled(const struct spelling *spelling, struct inq_text text)
 
 static void keep_spelling(struct spelling *spelling, struct inq_text text)
 {
-    spelling->n = text.n <= MAX_SPELLING ? text.n : UINT32_MAX;
-    if (text.n > 0 && text.n <= MAX_SPELLING) {
+    spelling->n = text.n <= MAX_NAME ? text.n : UINT32_MAX;
+    if (text.n > 0 && text.n <= MAX_NAME) {
         memcpy(spelling->text, text.p, text.n);
     }
 }

@@ -897,8 +897,8 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     if (code != INQ_OK) {
         return code;
     }
-    bool is_log = inq_log_is_log(head, n, shard->file.path);
-    const char *other = inq_log_other_text(head, n, shard->file.path);
+    const char *other = NULL;
+    bool is_log = inq_log_is_log(head, n, shard->file.path, &other);
     if (other != NULL) {
         inq_mem_free(r);
         return inq_err_set(err, INQ_UNSUPPORTED, "%s", other);

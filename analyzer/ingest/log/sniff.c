@@ -237,7 +237,7 @@ static bool is_named(const char *path)
     return named;
 }
 
-bool inq_log_is_log(const char *head, size_t n, const char *path)
+static bool is_log(const char *head, size_t n, const char *path)
 {
     enum { LINES = 64 };
     size_t lines = 0;
@@ -277,7 +277,9 @@ static bool is_package_list(const char *head, size_t n)
     return lines > 2 && packages * 10 >= lines * 9;
 }
 
-const char *inq_log_other_text(const char *head, size_t n, const char *path)
+/* Why a text is no log, whatever words of failures stand in it: by its name code, configuration, a
+ * document or data, or a program by its lines. NULL: it may be one. */
+static const char *other_text(const char *head, size_t n, const char *path, bool log)
 {
     const char *name = base_name(path);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -295,7 +297,14 @@ const char *inq_log_other_text(const char *head, size_t n, const char *path)
     if (is_package_list(head, n)) {
         return "not a trace: a list of packages";
     }
-    return !inq_log_is_log(head, n, path) && is_code(head, n) ? "not a trace: source code" : NULL;
+    return !log && is_code(head, n) ? "not a trace: source code" : NULL;
+}
+
+bool inq_log_is_log(const char *head, size_t n, const char *path, const char **other)
+{
+    bool log = is_log(head, n, path);
+    *other = other_text(head, n, path, log);
+    return log;
 }
 
 /* ---- last words -------------------------------------------------------------------------------
@@ -382,38 +391,4 @@ bool inq_log_is_completion(const char *p, const char *end)
     static const char *const part[] = {"not ",  "ncomplete", "fail", "rror",  "poch ", "step ",
                                        "batch", "alid",      "eval", "heckp", "arm",   NULL};
     return has_any(p, end, whole) && has_any(p, end, done) && !has_any(p, end, part);
-}
-
-/* ---- headings -------------------------------------------------------------------------------- */
-
-bool inq_log_is_heading(const char *start, const char *end, int32_t *rank)
-{
-    enum { MOST = 160 };
-    uint32_t writer;
-    const char *p = inq_log_body(start, end, &writer); /* behind a collector's stamps and colors */
-    int64_t number = 0;
-    start = p;
-    for (const char *last = NULL; end > p && end != last;) {
-        const char *escape = memrchr(p, 0x1b, (size_t)(end - p));
-        last = end;
-        end = escape != NULL && inq_log_escape(escape, end) == end ? escape : end;
-        end -= end > p && (end[-1] == '\r' || end[-1] == ' ');
-    }
-    while (p < end && strchr("=-#*>", *p) != NULL) {
-        p++;
-    }
-    if (p - start < 3 || end - p < 3 || end - p > MOST || *p != ' ') {
-        return false;
-    }
-    for (const char *at = p; (at = inq_log_seek(at, end, "ank")) != NULL;) {
-        while (at < end && strchr(" _-=:.[", *at) != NULL) {
-            at++;
-        }
-        bool digit = at < end && *at >= '0' && *at <= '9';
-        if (digit && inq_log_number(at, end, &number) != NULL && number < INT32_MAX) {
-            *rank = (int32_t)number;
-            return true;
-        }
-    }
-    return p - start == 3 && p[-1] == '>' && end[-1] == '=' && end[-3] == '<';
 }

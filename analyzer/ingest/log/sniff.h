@@ -14,12 +14,10 @@ enum inq_log_form {
 };
 enum inq_log_form inq_log_form_of(const char *head, size_t n);
 /* Whether it is a log even when it has no record: by its name, or because stamps, tags or levels
- * stand in front of most lines. */
-bool inq_log_is_log(const char *head, size_t n, const char *path);
-
-/* Why a text is no log, whatever words of failures stand in it: by its name code, configuration, a
- * document or data, or a program by its lines. NULL: it may be one. */
-const char *inq_log_other_text(const char *head, size_t n, const char *path);
+ * stand in front of most lines. *other: why it is none, whatever words of failures stand in it: by
+ * its name code, configuration, a document or data, or a program by its lines; NULL: it may be one.
+ */
+bool inq_log_is_log(const char *head, size_t n, const char *path, const char **other);
 /* Whether a line has the shape of a log's: a time, a severity, a rank's tag, a traceback. */
 bool inq_log_is_shaped(const char *start, const char *end);
 
@@ -31,10 +29,5 @@ bool inq_log_is_last_word(const char *p, const char *end, bool output);
 
 /* "all epochs done, artifacts pushed": that the whole work is done, in whatever words. */
 bool inq_log_is_completion(const char *p, const char *end);
-
-/* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: a heading in
- * a file that was put together from several. *rank gets whose the lines behind it are; it stays as
- * it is where the heading does not say. */
-bool inq_log_is_heading(const char *start, const char *end, int32_t *rank);
 
 #endif

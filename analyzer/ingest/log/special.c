@@ -517,6 +517,45 @@ static void read_next_line(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
+/* ---- headings -------------------------------------------------------------------------------- */
+
+/* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: a heading in
+ * a file that was put together from several. *rank gets whose the lines behind it are; it stays as
+ * it is where the heading does not say. */
+static bool is_heading(const char *start, const char *end, int32_t *rank)
+{
+    enum { MOST = 160 };
+    uint32_t writer;
+    const char *p = inq_log_body(start, end, &writer); /* behind a collector's stamps and colors */
+    int64_t number = 0;
+    start = p;
+    for (const char *last = NULL; end > p && end != last;) {
+        const char *escape = memrchr(p, 0x1b, (size_t)(end - p));
+        last = end;
+        end = escape != NULL && inq_log_escape(escape, end) == end ? escape : end;
+        end -= end > p && (end[-1] == '\r' || end[-1] == ' ');
+    }
+    while (p < end && strchr("=-#*>", *p) != NULL) {
+        p++;
+    }
+    if (p - start < 3 || end - p < 3 || end - p > MOST || *p != ' ') {
+        return false;
+    }
+    for (const char *at = p; (at = inq_log_seek(at, end, "ank")) != NULL;) {
+        while (at < end && strchr(" _-=:.[", *at) != NULL) {
+            at++;
+        }
+        bool digit = at < end && *at >= '0' && *at <= '9';
+        if (digit && inq_log_number(at, end, &number) != NULL && number < INT32_MAX) {
+            *rank = (int32_t)number;
+            return true;
+        }
+    }
+    return p - start == 3 && p[-1] == '>' && end[-1] == '=' && end[-3] == '<';
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
 bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_line *line,
                           const char *behind, struct inq_log_names *names,
                           struct inq_log_event *event)
@@ -575,7 +614,7 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
         return true;
     case INQ_LOG_HEADING:
         return line->start == line->outer && event->writer == 0 &&
-               inq_log_is_heading(line->start, line->end, &event->rank);
+               is_heading(line->start, line->end, &event->rank);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

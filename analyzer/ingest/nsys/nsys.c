@@ -2,13 +2,13 @@
 /* Nsight Systems exports: an SQLite database (schema 3.11 and later), read by the tables and
  * columns that are there. The only door to sqlite3.
  *
- * Every process that did GPU work becomes one rank (homes.h): kernels, copies, sets and
+ * Every process that did GPU work becomes one rank (struct homes): kernels, copies, sets and
  * synchronisations on lanes by stream, driver calls with their correlation, NVTX ranges as notes.
  * Times are ns since the start of the session, whose wall-clock time is in the file. */
 #include "ingest/ingest.h"
 
 #include "base/mem.h"
-#include "ingest/nsys/homes.h"
+#include "trace/build/build.h"
 #include "trace/trace.h"
 
 #include <sqlite3.h>
@@ -22,6 +22,23 @@
 #define MAX_QUERY      1024
 #define ASK_EVERY      1024                /* rows */
 #define CONTEXT_STREAM INT64_C(0xffffffff) /* "all streams" */
+
+/* What a process did on a device. */
+struct share {
+    int64_t process, device; /* device: -1 unknown */
+    double kernels_ns, others_ns;
+};
+
+/* Which rank the GPU work of a process belongs to: that of the GPU on which its kernels run
+ * longest. What it does on other GPUs (the stray copy or context on GPU 0 that many jobs have)
+ * belongs to that rank too; only a process that keeps several GPUs busy with kernels is as many
+ * ranks. All-zero is empty and releasable. */
+struct homes {
+    struct share *shares;
+    size_t n, cap;
+    struct inq_map known;   /* hash of process and device -> its share */
+    struct inq_map devices; /* hash of process and device -> device of the rank, + 1 */
+};
 
 /* Whose GPU work a rank of the shard holds. */
 struct owner {
@@ -40,7 +57,7 @@ struct nsys {
     bool has_epoch;
     struct owner *owners; /* [n_ranks of the shard] */
     size_t cap_owners;
-    struct inq_nsys_homes homes;
+    struct homes homes;
     struct inq_map by_owner;   /* hash of an owner -> rank */
     struct inq_map by_launch;  /* hash of process and correlation -> rank */
     uint64_t row;              /* of the table being read, for damage */
@@ -229,6 +246,100 @@ static bool read_times(struct nsys *nsys, sqlite3_stmt *row, int64_t *start_ns, 
     return true;
 }
 
+/* ---- homes ----------------------------------------------------------------------------------- */
+
+/* A process drives each GPU on which its kernels run at least this part as long as on its busiest:
+ * replicas and stages in one process differ by less, strays by far more. */
+static const double busy_part = 0.25;
+
+static uint64_t key_of(int64_t process, int64_t device)
+{
+    int64_t pair[2] = {process, device};
+    return inq_hash_bytes(pair, sizeof pair);
+}
+
+/* Adds to the share of a process on a device. */
+static int add_share(struct homes *homes, const struct share *share, struct inq_err *err)
+{
+    uint32_t at = 0;
+    uint64_t key = key_of(share->process, share->device);
+    if (inq_map_get(&homes->known, key, &at)) {
+        homes->shares[at].kernels_ns += share->kernels_ns;
+        homes->shares[at].others_ns += share->others_ns;
+        return INQ_OK;
+    }
+    int code = inq_mem_grow(&homes->shares, &homes->cap, homes->n + 1, sizeof *homes->shares,
+                            INQ_MAX_RANKS, err);
+    if (code == INQ_OK) {
+        code = inq_map_put(&homes->known, key, (uint32_t)homes->n, err);
+    }
+    if (code == INQ_OK) {
+        homes->shares[homes->n++] = *share;
+    }
+    return code;
+}
+
+/* By kernels; by copies where there are none; the lower device of two alike. */
+static bool works_more(const struct share *a, const struct share *b)
+{
+    if (a->kernels_ns > b->kernels_ns || a->kernels_ns < b->kernels_ns) {
+        return a->kernels_ns > b->kernels_ns;
+    }
+    if (a->others_ns > b->others_ns || a->others_ns < b->others_ns) {
+        return a->others_ns > b->others_ns;
+    }
+    return a->device < b->device;
+}
+
+/* The busiest share of each process. */
+static int find_busiest(const struct homes *homes, struct inq_map *busiest, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < homes->n; i++) {
+        const struct share *own = &homes->shares[i];
+        uint32_t best = 0;
+        bool known = inq_map_get(busiest, (uint64_t)own->process, &best);
+        if (!known || works_more(own, &homes->shares[best])) {
+            code = inq_map_put(busiest, (uint64_t)own->process, (uint32_t)i, err);
+        }
+    }
+    return code;
+}
+
+static int settle_homes(struct homes *homes, struct inq_err *err)
+{
+    struct inq_map busiest = {0};
+    int code = find_busiest(homes, &busiest, err);
+    for (size_t i = 0; code == INQ_OK && i < homes->n; i++) {
+        const struct share *own = &homes->shares[i];
+        uint32_t at = (uint32_t)i;
+        (void)inq_map_get(&busiest, (uint64_t)own->process, &at);
+        const struct share *best = &homes->shares[at];
+        bool drives = own->kernels_ns > 0.0 && own->kernels_ns >= busy_part * best->kernels_ns;
+        int64_t device = drives ? own->device : best->device;
+        code = inq_map_put(&homes->devices, key_of(own->process, own->device),
+                           (uint32_t)(device + 1), err);
+    }
+    inq_map_release(&busiest);
+    return code;
+}
+
+/* Device of the rank that the work belongs to. */
+static int64_t home_of(const struct homes *homes, int64_t process, int64_t device)
+{
+    uint32_t home = 0;
+    bool known = inq_map_get(&homes->devices, key_of(process, device), &home);
+    return known ? (int64_t)home - 1 : device;
+}
+
+static void release_homes(struct homes *homes)
+{
+    inq_mem_free(homes->shares);
+    inq_map_release(&homes->known);
+    inq_map_release(&homes->devices);
+    *homes = (struct homes){0};
+}
+
 /* ---- GPU work -------------------------------------------------------------------------------- */
 
 /* The first columns of every table of GPU work. */
@@ -260,13 +371,13 @@ static int add_shares(struct nsys *nsys, const char *table, bool kernels, struct
     if (sqlite3_prepare_v2(nsys->db, sql, -1, &row, NULL) == SQLITE_OK) {
         while (code == INQ_OK && sqlite3_step(row) == SQLITE_ROW) {
             double ns = sqlite3_column_double(row, TIME);
-            struct inq_nsys_share share = {
-                .process = sqlite3_column_int64(row, PROCESS),
-                .device =
-                    is_null(row, DEVICE) ? -1 : known_device(sqlite3_column_int64(row, DEVICE)),
-                .kernels_ns = kernels ? ns : 0.0,
-                .others_ns = kernels ? 0.0 : ns};
-            code = inq_nsys_homes_add(&nsys->homes, &share, err);
+            struct share share = {.process = sqlite3_column_int64(row, PROCESS),
+                                  .device = is_null(row, DEVICE)
+                                                ? -1
+                                                : known_device(sqlite3_column_int64(row, DEVICE)),
+                                  .kernels_ns = kernels ? ns : 0.0,
+                                  .others_ns = kernels ? 0.0 : ns};
+            code = add_share(&nsys->homes, &share, err);
         }
     }
     (void)sqlite3_finalize(row);
@@ -287,7 +398,7 @@ static int find_homes(struct nsys *nsys, struct inq_err *err)
     for (size_t i = 0; code == INQ_OK && i < sizeof tables / sizeof tables[0]; i++) {
         code = add_shares(nsys, tables[i].table, tables[i].kernels, err);
     }
-    return code == INQ_OK ? inq_nsys_homes_settle(&nsys->homes, err) : code;
+    return code == INQ_OK ? settle_homes(&nsys->homes, err) : code;
 }
 
 static int add_gpu(struct nsys *nsys, sqlite3_stmt *row, struct inq_event_row *event,
@@ -301,7 +412,7 @@ static int add_gpu(struct nsys *nsys, sqlite3_stmt *row, struct inq_event_row *e
         .device = is_null(row, AT_DEVICE) ? -1 : sqlite3_column_int64(row, AT_DEVICE),
     };
     int64_t device = known_device(owner.device);
-    owner.device = inq_nsys_home(&nsys->homes, owner.process, device);
+    owner.device = home_of(&nsys->homes, owner.process, device);
     int64_t stream = is_null(row, AT_STREAM) ? -1 : sqlite3_column_int64(row, AT_STREAM);
     uint32_t index = 0;
     int code = find_rank(nsys, owner, &index, err);
@@ -749,7 +860,7 @@ static int read_nsys(struct inq_source *source, struct inq_shard *shard, struct 
     (void)sqlite3_close(nsys.db);
     inq_mem_free(nsys.owners);
     inq_map_release(&nsys.strings);
-    inq_nsys_homes_release(&nsys.homes);
+    release_homes(&nsys.homes);
     inq_map_release(&nsys.by_owner);
     inq_map_release(&nsys.by_launch);
     return code;

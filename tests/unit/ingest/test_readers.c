@@ -91,8 +91,9 @@ static void readers__know_a_log_that_tells_nothing(void **state)
         {"run/train.log", "", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *other = NULL;
         print_message("%s: %s\n", rows[i].path, rows[i].head);
-        assert_int_equal(inq_log_is_log(rows[i].head, strlen(rows[i].head), rows[i].path),
+        assert_int_equal(inq_log_is_log(rows[i].head, strlen(rows[i].head), rows[i].path, &other),
                          rows[i].is_log);
     }
 }

@@ -359,3 +359,66 @@ int inq_state_match(const struct inq_state *model, uint32_t team, struct inq_sta
     inq_mem_free(t.parts);
     return INQ_OK;
 }
+
+/* ---- sends and receives ---------------------------------------------------------------------- */
+
+/* What a side moves: recorded as input, output or both. */
+static const struct inq_flight_tensors *moved(const struct inq_flight_entry *entry)
+{
+    return entry->in.elems >= 0 ? &entry->in : &entry->out;
+}
+
+static enum inq_match_state compare(const struct inq_flight_entry *a,
+                                    const struct inq_flight_entry *b)
+{
+    const struct inq_flight_tensors *x = moved(a);
+    const struct inq_flight_tensors *y = moved(b);
+    bool dtypes = x->dtypes[0] != '\0' && y->dtypes[0] != '\0' && strcmp(x->dtypes, y->dtypes) != 0;
+    if (x->elems >= 0 && y->elems >= 0 && x->elems != y->elems) {
+        return INQ_MATCH_SIZE;
+    }
+    return dtypes ? INQ_MATCH_DTYPE : INQ_MATCH_MATCHED;
+}
+
+/* Whether the rank's op and the other side's differ: both are odd, neither is usual. */
+static bool differs(const struct inq_state *model, uint32_t rank, const struct inq_state_op *op,
+                    struct inq_state_verdict *verdict)
+{
+    struct inq_state_partner partner = inq_state_partner(model, rank, op);
+    if (!partner.exact || partner.peer < rank) {
+        return false;
+    }
+    verdict->state = compare(op->entry, partner.op->entry);
+    if (verdict->state == INQ_MATCH_MATCHED) {
+        return false;
+    }
+    verdict->seq = op->entry->p2p_seq;
+    verdict->odd[verdict->n_odd++] = model->ranks[rank].rank;
+    verdict->odd[verdict->n_odd++] = model->ranks[partner.peer].rank;
+    verdict->usual = op->entry;
+    verdict->other = partner.op->entry;
+    verdict->tied = true;
+    return true;
+}
+
+int inq_state_match_pairs(const struct inq_state *model, uint32_t *team,
+                          struct inq_state_verdict *verdict, struct inq_err *err)
+{
+    *team = INQ_NONE;
+    *verdict = (struct inq_state_verdict){.seq = -1};
+    verdict->odd = inq_arena_array(model->arena, 2, sizeof *verdict->odd);
+    if (verdict->odd == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare sends and receives");
+    }
+    for (size_t r = 0; r < model->n_ranks; r++) {
+        const struct inq_state_rank *rank = &model->ranks[r];
+        for (size_t i = 0; i < rank->n_pending; i++) {
+            const struct inq_state_op *op = &rank->pending[i];
+            if (op->entry->is_p2p && differs(model, (uint32_t)r, op, verdict)) {
+                *team = op->team;
+                return INQ_OK;
+            }
+        }
+    }
+    return INQ_OK;
+}

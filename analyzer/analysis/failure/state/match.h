@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the members of a group entered the same collective. */
+/* Whether the members of a group entered the same collective, and whether the two sides of a
+ * transfer say the same of it. */
 #ifndef INQ_ANALYSIS_FAILURE_STATE_MATCH_H
 #define INQ_ANALYSIS_FAILURE_STATE_MATCH_H
 
@@ -24,28 +25,6 @@ bool inq_state_is_mismatch(enum inq_match_state state);
 int inq_state_match(const struct inq_state *model, uint32_t team, struct inq_state_verdict *verdict,
                     struct inq_err *err);
 
-/* analysis/failure/state/pairs.c */
-
-/* How the other side of a pending send or receive stands. */
-enum inq_state_other {
-    INQ_OTHER_UNKNOWN, /* with whom is not known */
-    INQ_OTHER_ABSENT,  /* has not enqueued it, as far as is known */
-    INQ_OTHER_THERE,   /* has it pending as well */
-    INQ_OTHER_LEFT     /* has finished it */
-};
-
-struct inq_state_partner {
-    enum inq_state_other stands;
-    uint32_t peer;                 /* the other rank's index; INQ_NONE: unknown */
-    const struct inq_state_op *op; /* its pending op; NULL unless it is there */
-    bool exact;                    /* that the two belong together does not rest on their order
-                                      among the pending ones */
-};
-
-struct inq_state_partner inq_state_partner(const struct inq_state *model, uint32_t rank,
-                                           const struct inq_state_op *op);
-/* The end of the unit that begins at pending op `first`: a batch, or a single op. */
-size_t inq_state_unit_end(const struct inq_state_rank *rank, size_t first);
 /* The first pending send and receive of one number whose sizes or dtypes differ; *team is INQ_NONE
  * when there is none. Neither side can be told to be the wrong one. Fails with INQ_NOMEM. */
 int inq_state_match_pairs(const struct inq_state *model, uint32_t *team,

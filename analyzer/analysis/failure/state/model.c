@@ -62,11 +62,6 @@ static struct inq_state_place *find_place(const struct inq_state_group *team, ui
     return lo < team->n_members && team->places[lo].rank == rank ? &team->places[lo] : NULL;
 }
 
-const struct inq_state_place *inq_state_place(const struct inq_state_group *team, uint32_t rank)
-{
-    return find_place(team, rank);
-}
-
 /* ---- a rank's sends and receives by sender and receiver -----------------------------------------
  */
 
@@ -178,8 +173,8 @@ static int list_channels(const struct inq_state *model, struct inq_state_rank *r
     return code;
 }
 
-const struct inq_state_channel *inq_state_find_channel(const struct inq_state_rank *rank,
-                                                       uint32_t team, int32_t src, int32_t dst)
+static const struct inq_state_channel *find_channel(const struct inq_state_rank *rank,
+                                                    uint32_t team, int32_t src, int32_t dst)
 {
     size_t lo = 0;
     size_t hi = rank->n_channels;
@@ -690,4 +685,85 @@ int inq_state_build(const struct inq_state_records *records, struct inq_arena *a
     inq_map_release(&b.listed);
     inq_mem_free(b.lists);
     return code;
+}
+
+/* ---- who the other side of a transfer is, and how it stands ------------------------------------
+ */
+
+static uint32_t peer_of(const struct inq_state *model, uint32_t rank, const struct inq_state_op *op)
+{
+    const struct inq_state_group *team = &model->groups[op->team];
+    const struct inq_flight_entry *entry = op->entry;
+    if (entry->src < 0 || entry->dst < 0 || (size_t)entry->src >= team->n_members ||
+        (size_t)entry->dst >= team->n_members) {
+        return INQ_NONE;
+    }
+    bool sends = team->members[entry->src] == model->ranks[rank].rank;
+    return inq_state_find_rank(model, team->members[sends ? entry->dst : entry->src]);
+}
+
+/* Whether the channel is all that holds the op's unit: then pending means not transferred. */
+static bool is_single(const struct inq_state_rank *rank, const struct inq_state_op *op)
+{
+    size_t at = (size_t)(op - rank->pending);
+    const struct inq_state_op *near[] = {at > 0 ? op - 1 : NULL,
+                                         at + 1 < rank->n_pending ? op + 1 : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        const struct inq_flight_entry *entry = near[i] != NULL ? near[i]->entry : NULL;
+        if (entry != NULL && entry->is_p2p && near[i]->channel != INQ_NONE &&
+            near[i]->team == op->team && entry->p2p_seq == op->entry->p2p_seq) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In a group of two both sides number all transfers alike, unless they are batched: one whose
+ * oldest pending number is higher has left this one behind. */
+static bool left_by_number(const struct inq_state_group *team, uint32_t peer,
+                           const struct inq_state_channel *theirs, const struct inq_state_op *op)
+{
+    const struct inq_state_place *place = find_place(team, peer);
+    int64_t oldest = place != NULL ? place->transfer : -1;
+    return oldest >= 0 ? oldest > op->entry->p2p_seq
+                       : theirs != NULL && theirs->last_done >= op->entry->p2p_seq;
+}
+
+/* Of a rank that is no member of the group nothing is known. */
+static bool is_unbatched(const struct inq_state_group *team, uint32_t rank)
+{
+    const struct inq_state_place *place = find_place(team, rank);
+    return place != NULL && !place->batched;
+}
+
+/* The n-th transfer of a channel on one side is the n-th on the other. Both count from the same one
+ * where neither ring of entries has wrapped; else from the oldest pending one. */
+struct inq_state_partner inq_state_partner(const struct inq_state *model, uint32_t rank,
+                                           const struct inq_state_op *op)
+{
+    struct inq_state_partner partner = {.peer = peer_of(model, rank, op)};
+    if (partner.peer == INQ_NONE || partner.peer == rank || op->channel == INQ_NONE) {
+        partner.peer = INQ_NONE;
+        return partner;
+    }
+    const struct inq_state_rank *own = &model->ranks[rank];
+    const struct inq_state_rank *other = &model->ranks[partner.peer];
+    const struct inq_state_channel *mine = &own->channels[op->channel];
+    const struct inq_state_channel *theirs = find_channel(other, op->team, mine->src, mine->dst);
+    bool counted = own->from_start && other->from_start;
+    int64_t nth = (int64_t)op->nth;
+    nth += counted ? mine->n_done - (theirs != NULL ? theirs->n_done : 0) : 0;
+    const struct inq_state_group *team = &model->groups[op->team];
+    bool alike =
+        team->n_members == 2 && is_unbatched(team, rank) && is_unbatched(team, partner.peer);
+    partner.stands = INQ_OTHER_ABSENT;
+    if (nth < 0 || (alike && !counted && left_by_number(team, partner.peer, theirs, op))) {
+        partner.stands = INQ_OTHER_LEFT;
+    } else if (theirs != NULL && nth < theirs->n_pending) {
+        partner.stands = INQ_OTHER_THERE;
+        partner.op = &other->pending[other->transfers[theirs->first + (size_t)nth]];
+        partner.exact = counted || (alike && partner.op->entry->p2p_seq == op->entry->p2p_seq) ||
+                        (is_single(own, op) && is_single(other, partner.op));
+    }
+    return partner;
 }

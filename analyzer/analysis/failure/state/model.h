@@ -89,10 +89,24 @@ int inq_state_build(const struct inq_state_records *records, struct inq_arena *a
 void inq_state_set_aside(struct inq_state *model, uint32_t rank, bool aside);
 /* Index of a global rank, INQ_NONE if it is in no group. */
 uint32_t inq_state_find_rank(const struct inq_state *model, int32_t rank);
-/* NULL: the rank lists no such transfer. */
-const struct inq_state_channel *inq_state_find_channel(const struct inq_state_rank *rank,
-                                                       uint32_t team, int32_t src, int32_t dst);
-/* The place of a rank in a group; NULL if it is no member. */
-const struct inq_state_place *inq_state_place(const struct inq_state_group *team, uint32_t rank);
+
+/* How the other side of a pending send or receive stands. */
+enum inq_state_other {
+    INQ_OTHER_UNKNOWN, /* with whom is not known */
+    INQ_OTHER_ABSENT,  /* has not enqueued it, as far as is known */
+    INQ_OTHER_THERE,   /* has it pending as well */
+    INQ_OTHER_LEFT     /* has finished it */
+};
+
+struct inq_state_partner {
+    enum inq_state_other stands;
+    uint32_t peer;                 /* the other rank's index; INQ_NONE: unknown */
+    const struct inq_state_op *op; /* its pending op; NULL unless it is there */
+    bool exact;                    /* that the two belong together does not rest on their order
+                                      among the pending ones */
+};
+
+struct inq_state_partner inq_state_partner(const struct inq_state *model, uint32_t rank,
+                                           const struct inq_state_op *op);
 
 #endif

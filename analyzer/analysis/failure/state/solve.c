@@ -198,10 +198,23 @@ static int draw_collective(struct drawing *d, const struct inq_state_op *op,
 
 /* ---- P2P ------------------------------------------------------------------------------------- */
 
+/* The end of the unit that begins at pending op `first`: a batch, or a single op. */
+static size_t unit_end(const struct inq_state_rank *rank, size_t first)
+{
+    const struct inq_state_op *op = &rank->pending[first];
+    size_t end = first + 1;
+    while (end < rank->n_pending && op->entry->is_p2p && op->entry->p2p_seq >= 0 &&
+           rank->pending[end].team == op->team && rank->pending[end].entry->is_p2p &&
+           rank->pending[end].entry->p2p_seq == op->entry->p2p_seq) {
+        end++;
+    }
+    return end;
+}
+
 /* Whether the op belongs to what holds the rank now. */
 static bool is_first(const struct inq_state_rank *rank, const struct inq_state_op *op)
 {
-    return (size_t)(op - rank->pending) < inq_state_unit_end(rank, 0);
+    return (size_t)(op - rank->pending) < unit_end(rank, 0);
 }
 
 /* A batch is held by each of its members whose other side has not come. */
@@ -273,7 +286,7 @@ static int draw_rank(struct drawing *d, struct inq_err *err)
         const struct inq_state_op *op = &rank->pending[i];
         enum inq_state_end end = INQ_END_IDLE;
         uint32_t list = INQ_NONE;
-        next = inq_state_unit_end(rank, i);
+        next = unit_end(rank, i);
         if (op->entry->is_p2p) {
             code = draw_transfers(d, i, next, &end, &list, err);
         } else if (op->entry->collective_seq >= 0) {

@@ -3,8 +3,6 @@
  * databases that are damaged or something else. */
 #include "support_read.h"
 
-#include "ingest/nsys/homes.h"
-
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -303,6 +301,31 @@ static void nsys__strays_on_another_gpu_make_no_rank(void **state)
     inq_shard_release(&shard);
 }
 
+/* Each process works on a GPU of its own and copies on GPU 0. */
+static void nsys__homes_hold_for_any_number_of_processes(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 2000 };
+    static const char sql[] =
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, "
+        "globalPid);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, correlationId, "
+        "globalPid, copyKind);"
+        "WITH RECURSIVE p(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM p WHERE n < 1999) "
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 100, 200, 1 + n % 7, 7, 11, n << 24 FROM p;"
+        "WITH RECURSIVE p(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM p WHERE n < 1999) "
+        "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY SELECT 20, 25, 0, 7, 10, n << 24, 1 FROM p;";
+    struct inq_shard shard;
+    struct inq_err err = {0};
+    assert_int_equal(read_made(sql, &shard, &err), INQ_OK);
+    assert_int_equal(shard.n_ranks, PROCESSES);
+    for (size_t r = 0; r < shard.n_ranks; r++) {
+        assert_int_equal(shard.ranks[r].events.n, 2); /* the copy as well */
+    }
+    inq_shard_release(&shard);
+}
+
 /* One process that drives two GPUs is two ranks from a quarter of the other's kernels on. */
 static void nsys__a_process_with_two_busy_gpus_is_two_ranks(void **state)
 {
@@ -450,38 +473,15 @@ static void nsys__only_databases_are_taken(void **state)
     inq_shard_release(&shard);
 }
 
-/* ---- homes ----------------------------------------------------------------------------------- */
-
-/* Each process works on a GPU of its own and copies on GPU 0. */
-static void homes__hold_for_any_number_of_processes(void **state)
-{
-    (void)state;
-    enum { PROCESSES = 5000 };
-    struct inq_nsys_homes homes = {0};
-    struct inq_err err = {0};
-    for (int64_t p = 0; p < PROCESSES; p++) {
-        struct inq_nsys_share stray = {.process = p, .device = 0, .others_ns = 5.0};
-        struct inq_nsys_share own = {.process = p, .device = 1 + p % 7, .kernels_ns = 100.0};
-        assert_int_equal(inq_nsys_homes_add(&homes, &stray, &err), INQ_OK);
-        assert_int_equal(inq_nsys_homes_add(&homes, &own, &err), INQ_OK);
-    }
-    assert_int_equal(inq_nsys_homes_settle(&homes, &err), INQ_OK);
-    for (int64_t p = 0; p < PROCESSES; p++) {
-        assert_int_equal(inq_nsys_home(&homes, p, 0), 1 + p % 7);
-        assert_int_equal(inq_nsys_home(&homes, p, 1 + p % 7), 1 + p % 7);
-    }
-    inq_nsys_homes_release(&homes);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(homes__hold_for_any_number_of_processes),
         cmocka_unit_test(nsys__schema_3_13),
         cmocka_unit_test(nsys__schema_3_17_with_nvtx),
         cmocka_unit_test(nsys__kernels_find_their_launches),
         cmocka_unit_test(nsys__processes_and_devices_are_ranks),
         cmocka_unit_test(nsys__strays_on_another_gpu_make_no_rank),
+        cmocka_unit_test(nsys__homes_hold_for_any_number_of_processes),
         cmocka_unit_test(nsys__a_process_with_two_busy_gpus_is_two_ranks),
         cmocka_unit_test(nsys__fewer_columns_are_enough),
         cmocka_unit_test(nsys__other_databases_say_what_they_lack),

@@ -58,7 +58,7 @@ static bool next_field(const char **at, const char *end, struct inq_text *field)
     while (p < end && *p != ',') {
         p++;
     }
-    while (to > from && strchr(" \t\r", to[-1]) != NULL) {
+    while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r' || to[-1] == '\0')) {
         to--;
     }
     *at = p + 1;
@@ -66,21 +66,29 @@ static bool next_field(const char **at, const char *end, struct inq_text *field)
     return true;
 }
 
-/* The place of each column in the line of titles; -1: not there. Whether it has those of kernels.
- */
-static bool find_columns(const char *line, const char *end, int places[N_COLUMNS])
+/* What the fields of a line are, up to the last that is of interest. */
+struct titles {
+    int n;
+    int column[MAX_FIELDS]; /* N_COLUMNS: of no interest */
+};
+
+/* Whether the line of titles has those of kernels. */
+static bool find_columns(const char *line, const char *end, struct titles *found)
 {
     struct inq_text field;
-    for (int c = 0; c < N_COLUMNS; c++) {
-        places[c] = -1;
-    }
+    bool has[N_COLUMNS] = {false};
+    found->n = 0;
     for (int i = 0; i < MAX_FIELDS && next_field(&line, end, &field); i++) {
+        found->column[i] = N_COLUMNS;
         for (int c = 0; c < N_COLUMNS; c++) {
-            bool is = inq_text_is(field, titles[c][0]) || inq_text_is(field, titles[c][1]);
-            places[c] = is && places[c] < 0 ? i : places[c];
+            if (!has[c] && (inq_text_is(field, titles[c][0]) || inq_text_is(field, titles[c][1]))) {
+                has[c] = true;
+                found->column[i] = c;
+                found->n = i + 1;
+            }
         }
     }
-    return places[NAME] >= 0 && places[CORE] >= 0 && places[START] >= 0 && places[DURATION] >= 0;
+    return has[NAME] && has[CORE] && has[START] && has[DURATION];
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -93,6 +101,9 @@ static bool find_columns(const char *line, const char *end, int places[N_COLUMNS
 /* Where the table has no streams (level 0): computing and communication go on beside each other. */
 enum { LANE_COMPUTE = 0, LANE_COPY = 1, LANE_COMM = 2 };
 
+/* Names of kernels that are classified once; more are classified again. */
+enum { MAX_CLASSES = 4096 };
+
 /* When the first row of a step begins. */
 struct step {
     int64_t number, start_ns;
@@ -101,12 +112,14 @@ struct step {
 struct reading {
     struct inq_shard *shard;
     struct inq_rank *rank;
-    int places[N_COLUMNS];
+    struct titles titles;
     bool has_titles;
     struct inq_text fields[N_COLUMNS];
     struct step *steps;
     size_t n_steps, cap_steps;
     int64_t end_ns;
+    /* of kernels by their names' numbers, plus one; 0: not known yet */
+    uint8_t classes[MAX_CLASSES];
 };
 
 static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
@@ -186,6 +199,20 @@ static bool is_collective(const struct reading *r)
             !inq_text_is(core, "AI_VECTOR_CORE"));
 }
 
+static enum inq_op_class class_of(struct reading *r, inq_str name)
+{
+    uint8_t *known = name < MAX_CLASSES ? &r->classes[name] : NULL;
+    if (known != NULL && *known != 0) {
+        return (enum inq_op_class)(*known - 1);
+    }
+    const char *text = inq_strtab_get(&r->shard->names, name);
+    enum inq_op_class cls = inq_classify_kernel(text, strlen(text));
+    if (known != NULL) {
+        *known = (uint8_t)(cls + 1);
+    }
+    return cls;
+}
+
 static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct inq_err *err)
 {
     struct inq_event_row row = {.start_ns = start_ns,
@@ -198,9 +225,8 @@ static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct i
     if (code != INQ_OK) {
         return code;
     }
-    const char *name = inq_strtab_get(&r->shard->names, row.name);
     bool comm = is_collective(r);
-    row.cls = comm ? INQ_CLASS_COMM : inq_classify_kernel(name, strlen(name));
+    row.cls = comm ? INQ_CLASS_COMM : class_of(r, row.name);
     if (row.cls == INQ_CLASS_COMM && !comm) {
         return INQ_OK; /* a core that runs all of a collective, which has its own row */
     }
@@ -230,14 +256,14 @@ static int take_line(struct reading *r, const char *line, size_t n, int64_t offs
         return INQ_OK;
     }
     if (!r->has_titles) {
-        r->has_titles = find_columns(line, end, r->places);
+        r->has_titles = find_columns(line, end, &r->titles);
         inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_GARBAGE, r->has_titles ? 0 : n, offset);
         return INQ_OK;
     }
     memset(r->fields, 0, sizeof r->fields);
-    for (int i = 0; i < MAX_FIELDS && next_field(&line, end, &field); i++) {
-        for (int c = 0; c < N_COLUMNS; c++) {
-            r->fields[c] = r->places[c] == i ? field : r->fields[c];
+    for (int i = 0; i < r->titles.n && next_field(&line, end, &field); i++) {
+        if (r->titles.column[i] < N_COLUMNS) {
+            r->fields[r->titles.column[i]] = field;
         }
     }
     r->shard->file.events++;
@@ -336,14 +362,14 @@ static int read_details(struct inq_source *source, struct inq_shard *shard, stru
 
 static int sniff_details(const char *head, size_t n, const char *path)
 {
-    int places[N_COLUMNS];
+    struct titles found;
     (void)path;
     if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) {
         head += 3;
         n -= 3;
     }
     const char *stop = n > 0 ? memchr(head, '\n', n) : NULL;
-    return stop != NULL && find_columns(head, stop, places) ? 97 : 0;
+    return stop != NULL && find_columns(head, stop, &found) ? 97 : 0;
 }
 
 static size_t folder_of(const struct inq_shard *shard)

@@ -153,10 +153,12 @@ static int split(struct csv *csv, char *p, const char *end, struct inq_err *err)
     const char separator = csv->separator;
     csv->n_fields = 0;
     for (;;) {
-        int code = inq_mem_grow(&csv->fields, &csv->cap_fields, csv->n_fields + 1,
-                                sizeof *csv->fields, INQ_CSV_MAX_RECORD + 1, err);
-        if (code != INQ_OK) {
-            return code;
+        if (csv->n_fields == csv->cap_fields) {
+            int code = inq_mem_grow(&csv->fields, &csv->cap_fields, csv->n_fields + 1,
+                                    sizeof *csv->fields, INQ_CSV_MAX_RECORD + 1, err);
+            if (code != INQ_OK) {
+                return code;
+            }
         }
         struct csv_field *field = &csv->fields[csv->n_fields++];
         if (p < end && *p == '"') {
@@ -555,44 +557,13 @@ static const struct csv_field *field_of(const struct table *table, enum inq_op_c
     return place >= 0 && (size_t)place < table->csv.n_fields ? &table->csv.fields[place] : &missing;
 }
 
-/* The common shape "123.456" without a detour over big numbers; false for every other. */
-static bool parse_plain(const char *text, size_t len, int64_t unit_ns, int64_t *ns)
-{
-    const char *end = text + len;
-    int64_t whole = 0;
-    const char *p = text;
-    for (; p < end && *p >= '0' && *p <= '9'; p++) {
-        if (p - text == 9) {
-            return false;
-        }
-        whole = whole * 10 + (*p - '0');
-    }
-    if (p == text || p == end || *p != '.') {
-        return false;
-    }
-    int64_t scale = unit_ns;
-    int64_t part = 0;
-    int round = -1; /* the first digit below 1 ns */
-    for (p++; p < end && *p >= '0' && *p <= '9'; p++) {
-        if (scale > 1) {
-            scale /= 10;
-            part += (*p - '0') * scale;
-        } else if (round < 0) {
-            round = *p - '0';
-        }
-    }
-    *ns = whole * unit_ns + part + (round >= 5);
-    return p == end;
-}
-
 /* A time in ns; false when the field holds none. */
 static bool time_of(const struct table *table, enum inq_op_column column, int64_t *ns)
 {
     const struct csv_field *field = field_of(table, column);
     int64_t unit_ns = table->header.unit_ns[column];
-    return (parse_plain(field->text, field->len, unit_ns, ns) ||
-            inq_time_parse_decimal(field->text, field->len, unit_ns, ns)) &&
-           *ns <= MAX_TIME_NS && *ns >= -MAX_TIME_NS;
+    return inq_time_parse_decimal(field->text, field->len, unit_ns, ns) && *ns <= MAX_TIME_NS &&
+           *ns >= -MAX_TIME_NS;
 }
 
 enum { BAD = -2 };

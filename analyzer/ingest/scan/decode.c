@@ -152,12 +152,40 @@ static void multibyte(struct decoder *d)
     }
 }
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Bytes below `least`, and where those are none, others; never too few. */
+static uint64_t below(uint64_t word, unsigned char least)
+{
+    return (word - EACH(least)) & ~word & EACH(0x80);
+}
+
+/* Copies what stays as it is, eight bytes at a time: ASCII without backslashes or controls. */
+static void put_plain(struct decoder *d)
+{
+    while (d->end - d->p >= 8 && d->cap - d->n >= 8) {
+        uint64_t word;
+        memcpy(&word, d->p, sizeof word);
+        if ((word & EACH(0x80)) != 0 || below(word, 0x20) != 0 ||
+            below(word ^ EACH(0x7f), 1) != 0 || below(word ^ EACH('\\'), 1) != 0) {
+            return;
+        }
+        memcpy(d->out + d->n, &word, sizeof word);
+        d->p += sizeof word;
+        d->n += sizeof word;
+    }
+}
+
 struct inq_scan_decoded inq_scan_decode(struct inq_text text, char *out, size_t cap)
 {
     const unsigned char *bytes = (const unsigned char *)text.p;
     struct decoder d = {
         .p = bytes, .end = text.n > 0 ? bytes + text.n : bytes, .out = out, .cap = cap};
     while (d.p < d.end && !d.cut) {
+        put_plain(&d);
+        if (d.p == d.end) {
+            break;
+        }
         if (*d.p == '\\' && d.p + 1 < d.end) {
             d.p++;
             escape(&d);

@@ -284,19 +284,6 @@ bool inq_scan_int(const char *p, size_t n, int64_t *value)
     return inq_time_parse_decimal(p, n, 1, value);
 }
 
-/* Decimals of microseconds up to `end`; *us becomes ns, rounded half up. */
-static bool take_decimals(const char *p, const char *end, uint64_t *us)
-{
-    uint64_t ns = *us * 1000;
-    uint64_t unit_ns = 100;
-    bool up = end - p > 3 && p[3] >= '5';
-    for (; p < end && (class_of(*p) & DIGIT); p++, unit_ns /= 10) {
-        ns += (uint64_t)(*p - '0') * unit_ns;
-    }
-    *us = ns + up;
-    return p == end;
-}
-
 bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction)
 {
     uint64_t sum = 0;
@@ -304,18 +291,12 @@ bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction)
     for (; at < n && at < 16 && (class_of(p[at]) & DIGIT); at++) { /* since 1970: 16 digits */
         sum = sum * 10 + (uint64_t)(p[at] - '0');
     }
-    bool fits = at > 0 && sum < INT64_MAX / 1000;
-    if (at == n && fits) { /* whole microseconds */
+    if (at == n && n > 0 && sum < INT64_MAX / 1000) { /* whole microseconds */
         *ns = (int64_t)(sum * 1000);
         *fraction = false;
         return true;
     }
-    if (fits && at + 1 < n && p[at] == '.' && n - at <= 13 &&
-        take_decimals(p + at + 1, p + n, &sum)) {
-        *ns = (int64_t)sum;
-        *fraction = true;
-        return true;
-    }
-    *fraction = memchr(p, '.', n) != NULL || memchr(p, 'e', n) != NULL || memchr(p, 'E', n) != NULL;
+    *fraction = (at < n && p[at] == '.') || memchr(p, '.', n) != NULL ||
+                memchr(p, 'e', n) != NULL || memchr(p, 'E', n) != NULL;
     return inq_time_parse_decimal(p, n, 1000, ns);
 }

@@ -103,12 +103,37 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Up to 15 digits, which a double holds exactly, with or without a point among them; how many bytes
+ * they are, 0 where there are more. */
+static size_t short_number(const char *text, size_t n, double *value)
+{
+    static const double units[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    uint64_t digits = 0;
+    size_t i = 0;
+    size_t point = SIZE_MAX;
+    for (; i < n && i <= 16 && (is_digit(text[i]) || (text[i] == '.' && point == SIZE_MAX)); i++) {
+        if (text[i] == '.') {
+            point = i;
+        } else {
+            digits = digits * 10 + (uint64_t)(text[i] - '0');
+        }
+    }
+    size_t decimals = point < i ? i - point - 1 : 0;
+    *value = decimals > 0 ? (double)digits / units[decimals & 15] : (double)digits;
+    return i - (point < i) <= 15 ? i : 0;
+}
+
 bool inq_gpu_number(const char *text, size_t n, double *value)
 {
     double got = 0.0;
     double unit = 1.0;
-    size_t i = 0;
+    size_t i = short_number(text, n, value);
     bool point = false;
+    if (i > 0 && (i == n || text[i] == ' ')) {
+        return is_digit(text[0]) && *value < 1e15;
+    }
+    i = 0;
     for (; i < n && (is_digit(text[i]) || (text[i] == '.' && !point)); i++) {
         point = point || text[i] == '.';
         if (is_digit(text[i])) {
@@ -176,9 +201,9 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day)
     return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719468;
 }
 
-static bool skip(const char **at, const char *end, const char *any)
+static bool skip(const char **at, const char *end, const char any[2])
 {
-    bool there = *at < end && strchr(any, **at) != NULL && **at != '\0';
+    bool there = *at < end && (**at == any[0] || **at == any[1]);
     *at += there;
     return there;
 }
@@ -203,14 +228,14 @@ bool inq_gpu_time(const char *text, size_t n, int64_t *at_ns)
     }
     while (skip(&at, end, " \t")) {
     }
-    if (!fixed_number(&at, end, 2, &hour) || !skip(&at, end, ":") ||
-        !fixed_number(&at, end, 2, &minute) || !skip(&at, end, ":") ||
+    if (!fixed_number(&at, end, 2, &hour) || !skip(&at, end, "::") ||
+        !fixed_number(&at, end, 2, &minute) || !skip(&at, end, "::") ||
         !fixed_number(&at, end, 2, &second) || year < 1970 || year > 2200 || month < 1 ||
         month > 12 || day < 1 || day > 31) {
         return false;
     }
     int64_t part_ns = 0;
-    if (skip(&at, end, ".")) {
+    if (skip(&at, end, "..")) {
         for (int64_t unit_ns = 100000000; at < end && is_digit(*at) && unit_ns > 0; unit_ns /= 10) {
             part_ns += (*at++ - '0') * unit_ns;
         }

@@ -13,8 +13,23 @@
 
 /* Bounds on what a line may be; longer ones are cut and counted. */
 enum { MAX_LINE = 1 << 15, MAX_COLUMNS = 128 };
+/* Names of metrics are shorter. */
+enum { MAX_METRIC = 128 };
 
 enum form { UNKNOWN, TABLE_CSV, TABLE_BLANKS, PROMETHEUS };
+
+struct text {
+    const char *at;
+    size_t n;
+};
+
+/* What is between the braces of a metric, and what it says. */
+struct label_set {
+    struct text text; /* in the shard's arena */
+    bool has_gpu;
+    int32_t gpu;
+    inq_str host;
+};
 
 struct reading {
     struct inq_shard *shard;
@@ -24,19 +39,25 @@ struct reading {
     uint64_t offset;                  /* of the line */
     inq_str uuids[INQ_GPU_MAX_UUIDS]; /* GPUs of a table without their number, as they come */
     int32_t n_uuids;
+    /* of Prometheus' text: */
+    char metric[MAX_METRIC]; /* the one of the last line */
+    size_t metric_n;
+    struct inq_gpu_column column;
+    struct label_set *sets; /* as they came first: they come in the same order again */
+    size_t n_sets, cap_sets, last_set;
 };
 
-struct text {
-    const char *at;
-    size_t n;
-};
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 static struct text trimmed(const char *at, const char *end)
 {
-    while (at < end && isspace((unsigned char)*at) != 0) {
+    while (at < end && is_blank(*at)) {
         at++;
     }
-    while (end > at && isspace((unsigned char)end[-1]) != 0) {
+    while (end > at && is_blank(end[-1])) {
         end--;
     }
     return (struct text){at, (size_t)(end - at)};
@@ -55,11 +76,11 @@ static bool next_field(enum form form, const char **at, const char *end, struct 
         *at = comma + 1;
         return true;
     }
-    while (*at < end && isspace((unsigned char)**at) != 0) {
+    while (*at < end && is_blank(**at)) {
         (*at)++;
     }
     const char *begin = *at;
-    while (*at < end && isspace((unsigned char)**at) == 0) {
+    while (*at < end && !is_blank(**at)) {
         (*at)++;
     }
     *field = (struct text){begin, (size_t)(*at - begin)};
@@ -113,8 +134,8 @@ static int find_gpu(struct inq_telemetry *telemetry, inq_str host, int32_t index
                     struct inq_err *err)
 {
     size_t last = telemetry->n > 0 ? telemetry->samples[telemetry->n - 1].gpu : 0;
-    for (size_t k = 0; k < telemetry->n_gpus; k++) {
-        size_t i = (last + k) % telemetry->n_gpus;
+    for (size_t k = 0, i = last; k < telemetry->n_gpus; k++, i++) {
+        i = i < telemetry->n_gpus ? i : 0;
         if (telemetry->gpus[i].host == host && telemetry->gpus[i].index == index) {
             *gpu = (uint32_t)i;
             return INQ_OK;
@@ -256,6 +277,64 @@ static struct text label(struct text labels, const char *name)
     return (struct text){"", 0};
 }
 
+static bool is_same(struct text a, struct text b)
+{
+    return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
+}
+
+static int read_labels(struct reading *r, struct text text, struct label_set *set,
+                       struct inq_err *err)
+{
+    struct text gpu = label(text, "gpu");
+    struct text host = label(text, "Hostname");
+    double number = 0.0;
+    set->has_gpu = inq_gpu_number(gpu.at, gpu.n, &number) && number >= 0 && number < 65536;
+    set->gpu = set->has_gpu ? (int32_t)number : -1;
+    return set->has_gpu ? inq_strtab_add(&r->shard->names, host.at, host.n, &set->host, err)
+                        : INQ_OK;
+}
+
+/* Every metric is there for each GPU, in the same order: its labels are the next ones in turn. */
+static int find_labels(struct reading *r, struct text text, struct label_set *found,
+                       struct inq_err *err)
+{
+    enum { TRIED = 64, MOST = 4096 }; /* not all: texts that tell a time are always new */
+    for (size_t k = 0, i = r->last_set + 1; k < TRIED && k < r->n_sets; k++, i++) {
+        i = i < r->n_sets ? i : 0;
+        if (is_same(r->sets[i].text, text)) {
+            r->last_set = i;
+            *found = r->sets[i];
+            return INQ_OK;
+        }
+    }
+    *found = (struct label_set){.gpu = -1};
+    int code = read_labels(r, text, found, err);
+    if (code != INQ_OK || r->n_sets == MOST) {
+        return code;
+    }
+    found->text.at = inq_arena_strndup(&r->shard->arena, text.at, text.n);
+    found->text.n = text.n;
+    code = found->text.at != NULL
+               ? inq_mem_grow(&r->sets, &r->cap_sets, r->n_sets + 1, sizeof *r->sets, MOST, err)
+               : inq_err_set(err, INQ_NOMEM, "out of memory");
+    if (code == INQ_OK) {
+        r->last_set = r->n_sets;
+        r->sets[r->n_sets++] = *found;
+    }
+    return code;
+}
+
+/* Lines of one metric follow each other. */
+static void find_metric(struct reading *r, struct text name)
+{
+    if (is_same(name, (struct text){r->metric, r->metric_n})) {
+        return;
+    }
+    r->column = inq_gpu_column_of(name.at, name.n);
+    r->metric_n = name.n <= MAX_METRIC ? name.n : 0;
+    memcpy(r->metric, name.at, r->metric_n);
+}
+
 static int read_metric(struct reading *r, const char *at, const char *end, struct inq_err *err)
 {
     const char *open = memchr(at, '{', (size_t)(end - at));
@@ -267,21 +346,21 @@ static int read_metric(struct reading *r, const char *at, const char *end, struc
         bad_line(r);
         return INQ_OK;
     }
-    struct inq_gpu_column column = inq_gpu_column_of(at, (size_t)(open - at));
-    struct text labels = {open, (size_t)(close - open)};
-    struct text gpu = label(labels, "gpu");
-    struct text host = label(labels, "Hostname");
+    struct label_set labels;
     struct text value;
     struct text stamp;
     struct inq_gpu_sample sample = empty_sample();
     int32_t index = -1;
-    double number = 0.0;
-    at = close + 1;
-    if (column.kind == INQ_GPU_COLUMN_OTHER) {
+    find_metric(r, (struct text){at, (size_t)(open - at)});
+    if (r->column.kind == INQ_GPU_COLUMN_OTHER) {
         return INQ_OK;
     }
-    if (!next_field(PROMETHEUS, &at, end, &value) || !inq_gpu_number(gpu.at, gpu.n, &number) ||
-        number < 0 || number >= 65536) {
+    int code = find_labels(r, (struct text){open, (size_t)(close - open)}, &labels, err);
+    at = close + 1;
+    if (code != INQ_OK) {
+        return code;
+    }
+    if (!next_field(PROMETHEUS, &at, end, &value) || !labels.has_gpu) {
         bad_line(r);
         return INQ_OK;
     }
@@ -291,11 +370,8 @@ static int read_metric(struct reading *r, const char *at, const char *end, struc
                            ? (int64_t)ms * 1000000
                            : INQ_TIME_NONE;
     }
-    index = (int32_t)number;
-    take_value(&column, value, &index, &sample);
-    inq_str name = 0;
-    int code = inq_strtab_add(&r->shard->names, host.at, host.n, &name, err);
-    return code == INQ_OK ? add(r, name, (int32_t)number, &sample, err) : code;
+    take_value(&r->column, value, &index, &sample);
+    return add(r, labels.host, labels.gpu, &sample, err);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -432,13 +508,15 @@ static int read_telemetry(struct inq_source *source, struct inq_shard *shard, st
     if (shard->telemetry == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
-    return read_lines(&r, source, err);
+    int code = read_lines(&r, source, err);
+    inq_mem_free(r.sets);
+    return code;
 }
 
 static int sniff_telemetry(const char *head, size_t n, const char *path)
 {
     (void)path;
-    while (n > 0 && isspace((unsigned char)*head) != 0) {
+    while (n > 0 && is_blank(*head)) {
         head++;
         n--;
     }

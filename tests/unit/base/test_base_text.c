@@ -115,6 +115,37 @@ static void time__decimals_convert_exactly(void **state)
     }
 }
 
+/* Short texts are read in 64 bits; the same with zeros behind them are not. */
+static void time__short_decimals_are_those_of_long_ones(void **state)
+{
+    (void)state;
+    static const int64_t units[] = {1, 1000, 1000000, 1000000000, 60000000000, 3600000000000};
+    uint64_t seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        char text[64];
+        char longer[96];
+        int digits = (int)(seed >> 33) % 19 + 1;
+        int whole = (int)(seed >> 40) % digits + 1;
+        (void)snprintf(text, sizeof text, "%s%0*llu", i % 5 == 0 ? "-" : "", digits,
+                       (unsigned long long)(seed >> 4));
+        size_t sign = i % 5 == 0;
+        text[sign + (size_t)digits] = '\0';
+        memmove(text + sign + whole + 1, text + sign + whole, (size_t)(digits - whole) + 1);
+        text[sign + (size_t)whole] = '.';
+        (void)snprintf(longer, sizeof longer, "%s%s", text, "000000000000000000000");
+        for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+            int64_t a = -1;
+            int64_t b = -1;
+            bool good = inq_time_parse_decimal(text, strlen(text), units[u], &a);
+            assert_int_equal(good, inq_time_parse_decimal(longer, strlen(longer), units[u], &b));
+            if (good && a != b) {
+                fail_msg("%s: %lld ns, not %lld", text, (long long)a, (long long)b);
+            }
+        }
+    }
+}
+
 static void time__durations_take_units(void **state)
 {
     (void)state;
@@ -272,6 +303,7 @@ int main(void)
         cmocka_unit_test(version__library_and_headers_agree),
         cmocka_unit_test(sink__streams_and_buffers_take_the_bytes),
         cmocka_unit_test(time__decimals_convert_exactly),
+        cmocka_unit_test(time__short_decimals_are_those_of_long_ones),
         cmocka_unit_test(time__durations_take_units),
         cmocka_unit_test(time__formats_three_figures),
         cmocka_unit_test(json__writer_escapes_and_repairs),

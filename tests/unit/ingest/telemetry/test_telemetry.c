@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t EPOCH = INT64_C(1768464000000000000); /* 2026-01-15 08:00:00 UTC */
@@ -30,6 +31,34 @@ static void telemetry__values_have_units_or_none(void **state)
     assert_true(inq_gpu_reasons("0x0000000000000040", 18, &bits) && bits == 0x40);
     assert_true(inq_gpu_reasons("64", 2, &bits) && bits == 64);
     assert_false(inq_gpu_reasons("0xzz", 4, &bits));
+}
+
+/* Digits that a double holds exactly are read as a whole, longer ones one by one. */
+static void telemetry__short_and_long_numbers_are_the_same(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "0",
+        "007",
+        "71.52",
+        "1.",
+        "999999999999999",
+        "0.00000001",
+        "99999999.999",
+        "12345678901234.5",
+        "1234567.89012345 W",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        double value;
+        assert_true(inq_gpu_number(texts[i], strlen(texts[i]), &value));
+        assert_true(fabs(value - strtod(texts[i], NULL)) <= 1e-12 * value);
+    }
+    static const char *const bad[] = {"",    ".", ".5", "1.2.3", "-1", "1W", "1000000000000000",
+                                      "1e15"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value;
+        assert_false(inq_gpu_number(bad[i], strlen(bad[i]), &value));
+    }
 }
 
 static void telemetry__times_are_exact_in_every_form(void **state)
@@ -180,15 +209,44 @@ static void telemetry__tables_and_metrics_say_the_same(void **state)
     }
 }
 
+/* Labels of a GPU in several spellings and orders, new ones between known ones, and none. */
+static void telemetry__labels_count_by_what_they_say(void **state)
+{
+    (void)state;
+    static const char prom[] = "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\",Hostname=\"node-1\"} 1980\n"
+                               "DCGM_FI_DEV_SM_CLOCK{gpu=\"1\",Hostname=\"node-1\"} 1170\n"
+                               "DCGM_FI_DEV_SM_CLOCK{Hostname=\"node-1\", gpu=\"1\"} 1180 \r\n"
+                               "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\",Hostname=\"node-1\"} 1981\n"
+                               "DCGM_FI_DEV_SM_CLOCK{gpu=\"1\",x=\"}\",Hostname=\"node-1\"} 1190\n"
+                               "DCGM_FI_DEV_SM_CLOCK{gpu=\"1\",Hostname=\"node-0\"} 600\n"
+                               "DCGM_FI_DEV_SM_CLOCK{xgpu=\"1\",Hostname=\"node-1\"} 5\n"
+                               "DCGM_FI_DEV_SM_CLOCK{xgpu=\"1\",Hostname=\"node-1\"} 5\n"
+                               "DCGM_FI_DEV_GPU_TEMP{gpu=\"1\",Hostname=\"node-1\"} 88\n"
+                               "DCGM_FI_DEV_SM_CLOCK{gpu=\"1\",Hostname=\"node-1\"\n"
+                               "DCGM_FI_DEV_SOMETHING{gpu=\"1\",Hostname=\"node-1\"} 3\n";
+    struct inq_run *run = ingest("node-1.txt", prom);
+    const struct inq_trace *trace = run->traces[0];
+    const struct inq_gpu_state *states = trace->gpu_states;
+    assert_int_equal(llround(states[1].median[INQ_GPU_SM_MHZ]), 600);
+    assert_int_equal(states[2].samples, 2);
+    assert_int_equal(states[3].samples, 4);
+    assert_int_equal(llround(states[3].median[INQ_GPU_SM_MHZ]), 1180);
+    assert_int_equal(llround(states[3].median[INQ_GPU_TEMPERATURE_C]), 88);
+    assert_int_equal(inq_damage_total(&trace->files[trace->n_files - 1].damage), 3);
+    inq_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(telemetry__values_have_units_or_none),
+        cmocka_unit_test(telemetry__short_and_long_numbers_are_the_same),
         cmocka_unit_test(telemetry__times_are_exact_in_every_form),
         cmocka_unit_test(telemetry__columns_by_their_names),
         cmocka_unit_test(telemetry__a_file_named_after_a_host_is_of_its_gpus),
         cmocka_unit_test(telemetry__local_times_are_moved_by_whole_zones),
         cmocka_unit_test(telemetry__what_cannot_be_joined_says_why),
+        cmocka_unit_test(telemetry__labels_count_by_what_they_say),
         cmocka_unit_test(telemetry__tables_and_metrics_say_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,9 @@ def sites(path):
         for pattern, new in OPERATORS if in_body else ():
             for m in re.finditer(pattern, code):
                 found.append((at, m.start(), m.end(), new))
-        for m in NUMBER.finditer(code):
+        # of what a comparison returns the sign alone counts
+        ordered = re.search(r"\? -?1 : -?1;", code)
+        for m in () if ordered else NUMBER.finditer(code):
             text = m.group(1)
             new = str(int(text) + 1) if text.isdigit() else repr(float(text) * 1.5 or 1.0)
             found.append((at, m.start(), m.end(), new))

@@ -95,6 +95,10 @@ static void causes__of_one_rank_cost_what_all_wait(void **state)
     made_steps_set(&base, 1, 6 * MS); /* of two the slower one counts, and both are named */
     made_steps_set(&now, 2, 8 * MS);
     EXPECT(2 * MS, {2 * MS, "1,2"});
+    made_steps_init(&base, 2, 6 * MS); /* beside one other */
+    made_steps_init(&now, 2, 6 * MS);
+    made_steps_set(&now, 1, 8 * MS);
+    EXPECT(2 * MS, {2 * MS, "1"});
 }
 
 /* Another ratio of a rank's extra compute to the largest: half counts as standing out with it. */

@@ -92,12 +92,35 @@ static void limits__chained_exceptions(void **state)
 #undef RAISED
 }
 
+/* A line of up to 170 bytes is quoted whole; of a longer one the words that fit. */
+static void limits__quotes(void **state)
+{
+    (void)state;
+    char words[169] = "";
+    for (int i = 0; i < 21; i++) {
+        memcpy(words + (size_t)i * 8, "acegikm ", 9);
+    }
+    for (int longer = 0; longer < 2; longer++) {
+        char text[256];
+        char quoted[256];
+        (void)snprintf(text, sizeof text, "[rank2]: ERROR %s%s\n", words, longer ? "zzz" : "zz");
+        (void)snprintf(quoted, sizeof quoted, "\"%.*s%s\"", longer ? 167 : 168, words,
+                       longer ? "..." : "zz");
+        struct test_log log;
+        test_log_text(&log, "w.log", text);
+        assert_non_null(log.failure);
+        assert_non_null(strstr(log.failure->headline, quoted));
+        test_log_close(&log);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits__rows_held_back),
         cmocka_unit_test(limits__paragraph),
         cmocka_unit_test(limits__chained_exceptions),
+        cmocka_unit_test(limits__quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

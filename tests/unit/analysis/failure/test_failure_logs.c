@@ -156,6 +156,22 @@ static void failure_logs__counters_tell_who_did_not_come(void **state)
     CHECK(rows);
 }
 
+/* What NCCL warns of in its sockets is the network's, in whatever words; other warnings are not. */
+static void failure_logs__warnings_of_the_network(void **state)
+{
+    (void)state;
+#define WARNING(text) "n1:39:39 [3] misc/socket.cc:484 NCCL WARN " text "\n"
+    static const struct row rows[] = {
+        {"a plugin", "network", NULL, "", WARNING("NET/IB : mlx5_0 went away")},
+        {"the bootstrap", "network", NULL, "", WARNING("Bootstrap : no socket was found")},
+        {"an interface", "network", NULL, "", WARNING("no usable interface matches eth9")},
+        {"a route", "network", NULL, "", WARNING("connect to the peer: No route to host")},
+        {"the disk", "unknown", NULL, "", WARNING("could not write the topology file")},
+    };
+    CHECK(rows);
+#undef WARNING
+}
+
 /* The op that a GPU is stuck in is its own, not the later one that the others wait in. */
 static void failure_logs__the_op_that_a_gpu_is_stuck_in(void **state)
 {
@@ -792,6 +808,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failure_logs__counters_tell_who_did_not_come),
+        cmocka_unit_test(failure_logs__warnings_of_the_network),
         cmocka_unit_test(failure_logs__the_op_that_a_gpu_is_stuck_in),
         cmocka_unit_test(failure_logs__ranks_that_enter_different_ops),
         cmocka_unit_test(failure_logs__lines_that_name_the_cause),

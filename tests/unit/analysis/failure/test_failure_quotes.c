@@ -95,6 +95,10 @@ static void quotes__the_place_in_the_users_code(void **state)
          "[rank1]: jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Error allocating "
          "device buffer: Attempting to allocate 7.81G. That was not possible. There are 2.11G "
          "free.; (0x0x0_HBM0)\n"},
+        {"scheduler", "", /* a process of one digit */
+         "after the last step: shutdown-script: instance is being preempted",
+         "2025-07-01T12:00:00Z step: 9 loss: 2.5\n2025-07-01T12:01:00Z gce-vm "
+         "google_metadata_script_runner[8]: shutdown-script: instance is being preempted\n"},
         {"scheduler", "",
          "taken back on gce-vm, 60 s after the last step: shutdown-script: instance is",
          "2025-07-01T12:00:00Z step: 9 loss: 2.5\n2025-07-01T12:01:00Z gce-vm "

@@ -113,6 +113,49 @@ static void limits__decide_from_both_sides(void **state)
     }
 }
 
+/* A loss that rises to the end is a course that was left where it had one: in a quarter of the run
+ * it had not risen by a tenth of what it rose and as much again for noise, or it had fallen to
+ * where it was; and where it rose by a fifth. */
+static void limits__a_slow_rise_leaves_a_course(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    static const struct {
+        const char *what;
+        int fall, rise; /* rows in which it falls from twice the level; from which on it rises */
+        double to;      /* times the level, at the end */
+        bool left;
+    } cases[] = {
+        {"rises from the start", 0, 0, 1.6, false},
+        {"is flat for a twentieth", 0, ROWS / 20, 1.6, false}, /* and low for 23 % */
+        {"is flat for an eighth", 0, ROWS / 8, 1.6, true},     /* and low for 29 % */
+        {"fell in a twentieth", ROWS / 20, ROWS / 20, 1.6, true},
+        {"rises by 15 %", 0, ROWS / 2, 1.15, false},
+        {"rises by 30 %", 0, ROWS / 2, 1.30, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_out out = {0};
+        for (int row = 0; row < ROWS; row++) {
+            double up = row > cases[i].rise
+                            ? (double)(row - cases[i].rise) / (double)(ROWS - cases[i].rise)
+                            : 0.0;
+            double down = row < cases[i].fall ? 1.0 - (double)row / (double)cases[i].fall : 0.0;
+            inq_out_printf(&out, "step: %d loss: %.6f step_time: 1.0\n", row + 1,
+                           2.0 * pow(cases[i].to, up) * pow(2.0, down));
+        }
+        struct told told = read_training(&out);
+        print_message("%s: %zu events\n", cases[i].what, told.training->n_events);
+        assert_int_equal(told.training->n_events, cases[i].left);
+        if (cases[i].left) {
+            const struct inq_training_event *event = &told.training->events[0];
+            assert_int_equal(event->kind, INQ_TRAINING_DIVERGENCE);
+            assert_int_equal(event->last_step, ROWS);
+            assert_true(event->first_step >= cases[i].rise - ROWS / 40);
+        }
+        release(&told, &out);
+    }
+}
+
 /* The row in front of a slow stretch belongs to it from half of a tenth on. */
 static void limits__a_stretch_begins_with_the_row_that_is_half_as_high(void **state)
 {
@@ -280,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits__decide_from_both_sides),
+        cmocka_unit_test(limits__a_slow_rise_leaves_a_course),
         cmocka_unit_test(limits__a_stretch_begins_with_the_row_that_is_half_as_high),
         cmocka_unit_test(limits__many_slow_stretches_are_one_event),
         cmocka_unit_test(limits__times_since_the_start_grow_fivefold),

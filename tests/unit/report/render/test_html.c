@@ -15,6 +15,7 @@
 #include "report/render/html/html.h"
 #include "report/terminal/terminal.h"
 #include "support_report.h"
+#include "support_shard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,6 +405,29 @@ static const struct cJSON *window_at(const struct cJSON *timeline, int64_t at_ns
     return NULL;
 }
 
+/* A step's window ends with its last kernel, not where its host ended: the last op is drawn whole.
+ */
+static void html__a_window_has_all_work_of_its_step(void **state)
+{
+    (void)state;
+    const int64_t ms = 1000000;
+    struct inq_shard shard;
+    made_shard(&shard, "a", 0, 1);
+    made_note(&shard, "ProfilerStep#3", 1000 * ms, 5 * ms, false);
+    made_kernel(&shard, "ampere_sgemm_128x64_nn", 7, 1001 * ms, 3 * ms, 1000 * ms + 1000, INQ_NONE);
+    made_kernel(&shard, "ampere_sgemm_128x64_nn", 7, 1004 * ms, 5 * ms, 1000 * ms + 9000, INQ_NONE);
+    struct inq_out page = page_of_run(made_run(&shard, 1, false), 1);
+    struct cJSON *root = parse(page.buf, "id=\"inq-timeline\"");
+    const struct cJSON *timeline = inq_json_first(root);
+    const struct cJSON *w = item_of(inq_json_get(timeline, "windows"), 0);
+    int64_t origin_ns = strtoll(inq_json_text(inq_json_get(timeline, "origin_ns"), "0"), NULL, 10);
+    assert_int_equal(origin_ns + inq_json_integer(inq_json_get(w, "start_ns"), -1), 1000 * ms);
+    assert_int_equal(origin_ns + inq_json_integer(inq_json_get(w, "end_ns"), -1), 1009 * ms);
+    assert_int_equal(inq_json_integer(inq_json_get(w, "step"), -1), 3);
+    inq_json_free(root);
+    inq_out_release(&page);
+}
+
 /* Whether a span of the lane begins at that moment. */
 static bool begins_at(const struct cJSON *lane, int64_t window_ns, int64_t at_ns)
 {
@@ -510,6 +534,7 @@ int main(void)
         cmocka_unit_test(html__a_row_has_what_its_host_did),
         cmocka_unit_test(html__ranks_without_a_row_are_counted),
         cmocka_unit_test(html__does_not_depend_on_threads),
+        cmocka_unit_test(html__a_window_has_all_work_of_its_step),
         cmocka_unit_test(html__timeline_holds_the_evidence),
         cmocka_unit_test(html__survives_without_memory),
     };

@@ -428,15 +428,220 @@ static int chunks_from_repeats(struct inq_pipe_rank *rank, struct inq_err *err)
 
 /* ---- by thread ------------------------------------------------------------------------------- */
 
-/* Thread of the step's first kernel: it runs the forward pass. */
-static uint32_t main_thread(const struct inq_pipe_rank *rank)
+/* Whether the launch of some work of a step is not recorded: hosts that run ahead made it before
+ * the window. */
+static bool is_blind(const struct inq_pipe_rank *rank, size_t step)
 {
-    for (size_t i = 0; i < rank->n_items; i++) {
-        if (rank->items[i].thread != INQ_NONE) {
-            return rank->items[i].thread;
+    size_t i = rank->step_start[step];
+    while (i < rank->step_start[step + 1] && rank->items[i].thread != INQ_NONE) {
+        i++;
+    }
+    return i < rank->step_start[step + 1];
+}
+
+/* The thread that runs the forward pass launches first in most steps: one that the window cuts may
+ * begin in a backward pass. INQ_NONE: no launch is recorded. */
+static uint32_t main_thread(const struct inq_pipe_rank *rank, size_t n_steps)
+{
+    uint32_t first = INQ_NONE;
+    size_t votes = 0; /* a majority vote in one pass */
+    for (size_t i = 0; first == INQ_NONE && i < rank->n_items; i++) {
+        first = rank->items[i].thread;
+    }
+    for (size_t s = 0; s < n_steps; s++) {
+        size_t i = rank->step_start[s];
+        if (i == rank->step_start[s + 1] || is_blind(rank, s)) {
+            continue;
+        }
+        if (votes == 0) {
+            first = rank->items[i].thread;
+        }
+        votes += rank->items[i].thread == first ? 1 : (size_t)-1;
+    }
+    return first;
+}
+
+/* ---- steps without launches ------------------------------------------------------------------ */
+
+/* A step's work, lane by lane, each in order of time: as all steps of ranks of a stage have it. */
+struct by_lane {
+    struct inq_pipe_run *run;
+    uint32_t **order; /* [n_ranks][n_items] indexes of items, by step */
+    bool *blind;      /* [n_ranks * n_steps] */
+    uint32_t rank;    /* that is being sorted */
+};
+
+static int64_t lane_of(const struct by_lane *x, uint32_t rank, uint32_t item)
+{
+    const struct inq_rank *source = &x->run->trace->ranks[rank];
+    uint32_t event = x->run->ranks[rank].items[item].event;
+    return source->lanes[source->events.lane[event]].id;
+}
+
+static int compare_on_lanes(const void *a, const void *b, void *ctx)
+{
+    const struct by_lane *x = ctx;
+    uint32_t i = *(const uint32_t *)a;
+    uint32_t k = *(const uint32_t *)b;
+    const struct inq_pipe_item *items = x->run->ranks[x->rank].items;
+    int64_t lane = lane_of(x, x->rank, i);
+    int64_t other = lane_of(x, x->rank, k);
+    if (lane != other) {
+        return lane < other ? -1 : 1;
+    }
+    if (items[i].start_ns != items[k].start_ns) {
+        return items[i].start_ns < items[k].start_ns ? -1 : 1;
+    }
+    return items[i].event < items[k].event ? -1 : items[i].event > items[k].event;
+}
+
+static int sort_by_lane(struct by_lane *x, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t r = 0; code == INQ_OK && r < x->run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &x->run->ranks[r];
+        x->rank = r;
+        x->order[r] = inq_mem_alloc((rank->n_items + 1) * sizeof **x->order);
+        if (x->order[r] == NULL) {
+            return no_memory(err);
+        }
+        for (size_t i = 0; i < rank->n_items; i++) {
+            x->order[r][i] = (uint32_t)i;
+        }
+        for (size_t s = 0; code == INQ_OK && s < x->run->n_steps; s++) {
+            code = inq_sort(x->order[r] + rank->step_start[s],
+                            rank->step_start[s + 1] - rank->step_start[s], sizeof **x->order,
+                            compare_on_lanes, x, err);
         }
     }
-    return INQ_NONE;
+    return code;
+}
+
+/* A step of a rank. */
+struct place {
+    uint32_t rank, step;
+};
+
+static uint32_t item_at(const struct by_lane *x, struct place p, size_t i)
+{
+    return x->order[p.rank][x->run->ranks[p.rank].step_start[p.step] + i];
+}
+
+static size_t count_items(const struct by_lane *x, struct place p)
+{
+    const size_t *start = &x->run->ranks[p.rank].step_start[p.step];
+    return start[1] - start[0];
+}
+
+static inq_str name_at(const struct by_lane *x, struct place p, size_t i)
+{
+    const struct inq_pipe_item *item = &x->run->ranks[p.rank].items[item_at(x, p, i)];
+    return x->run->trace->ranks[p.rank].events.name[item->event];
+}
+
+static bool begins_lane(const struct by_lane *x, struct place p, size_t i)
+{
+    return i == 0 ||
+           lane_of(x, p.rank, item_at(x, p, i)) != lane_of(x, p.rank, item_at(x, p, i - 1));
+}
+
+static bool is_like(const struct by_lane *x, struct place a, struct place b)
+{
+    size_t n = count_items(x, a);
+    bool same = n == count_items(x, b);
+    for (size_t i = 0; same && i < n; i++) {
+        same = name_at(x, a, i) == name_at(x, b, i) && begins_lane(x, a, i) == begins_lane(x, b, i);
+    }
+    return same;
+}
+
+/* A step with the same work whose launches are known: of the rank, else of one of its stage. */
+static bool find_like(const struct by_lane *x, struct place blind, struct place *like)
+{
+    const struct inq_pipe_run *run = x->run;
+    for (uint32_t k = 0; k < run->trace->n_ranks; k++) {
+        uint32_t r = (uint32_t)((blind.rank + k) % run->trace->n_ranks);
+        if (run->ranks[r].stage != run->ranks[blind.rank].stage) {
+            continue;
+        }
+        for (uint32_t s = 0; s < run->n_steps; s++) {
+            *like = (struct place){r, s};
+            if (!x->blind[r * run->n_steps + s] && is_like(x, *like, blind)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Order and threads of launches are as in the step that is like it. */
+static void borrow(const struct by_lane *x, struct place blind, struct place like)
+{
+    const struct inq_pipe_rank *from = &x->run->ranks[like.rank];
+    struct inq_pipe_rank *to = &x->run->ranks[blind.rank];
+    to->main_thread = to->main_thread != INQ_NONE ? to->main_thread : from->main_thread;
+    for (size_t i = 0; i < count_items(x, blind); i++) {
+        const struct inq_pipe_item *item = &from->items[item_at(x, like, i)];
+        struct inq_pipe_item *own = &to->items[item_at(x, blind, i)];
+        bool forward = item->thread == from->main_thread;
+        own->launch_ns = item->launch_ns;
+        own->thread = forward ? to->main_thread : INQ_NONE;
+    }
+}
+
+/* Marks the steps without launches; whether there are some, and others with them. */
+static bool mark_blind(struct by_lane *x)
+{
+    struct inq_pipe_run *run = x->run;
+    bool any = false;
+    bool known = false;
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        for (size_t s = 0; s < run->n_steps; s++) {
+            bool blind = is_blind(&run->ranks[r], s);
+            x->blind[r * run->n_steps + s] = blind;
+            any = any || blind;
+            known = known || !blind;
+        }
+    }
+    return any && known;
+}
+
+static int borrow_all(struct by_lane *x, struct inq_err *err)
+{
+    struct inq_pipe_run *run = x->run;
+    int code = sort_by_lane(x, err);
+    for (uint32_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
+        for (uint32_t s = 0; s < run->n_steps; s++) {
+            struct place like;
+            if (x->blind[r * run->n_steps + s] && find_like(x, (struct place){r, s}, &like)) {
+                borrow(x, (struct place){r, s}, like);
+            }
+        }
+    }
+    for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
+        code = inq_sort(run->ranks[r].items, run->ranks[r].n_items, sizeof *run->ranks[r].items,
+                        compare_items, NULL, err);
+    }
+    return code;
+}
+
+/* Gives steps whose launches came before the window those of a step that is like them. */
+static int borrow_launches(struct inq_pipe_run *run, struct inq_err *err)
+{
+    size_t n = run->trace->n_ranks;
+    struct by_lane x = {.run = run,
+                        .order = inq_mem_zalloc(n + 1, sizeof *x.order),
+                        .blind = inq_mem_zalloc(n * run->n_steps + 1, sizeof *x.blind)};
+    int code = x.order != NULL && x.blind != NULL ? INQ_OK : no_memory(err);
+    if (code == INQ_OK && mark_blind(&x)) {
+        code = borrow_all(&x, err);
+    }
+    for (size_t r = 0; x.order != NULL && r < n; r++) {
+        inq_mem_free(x.order[r]);
+    }
+    inq_mem_free(x.order);
+    inq_mem_free(x.blind);
+    return code;
 }
 
 /* Whether work that was launched after this receive began before it was done: it was posted early,
@@ -477,7 +682,7 @@ static int find_arrivals(const struct inq_pipe_rank *rank, int64_t **arrivals, s
  * when it is done, if the GPU waited for it. */
 static int ops_from_threads(struct inq_pipe_rank *rank, struct inq_err *err)
 {
-    uint32_t forward = main_thread(rank);
+    uint32_t forward = rank->main_thread;
     int64_t *arrivals = NULL;
     int64_t busy_ns = INT64_MIN; /* until when kernels ran */
     size_t n = 0;
@@ -640,6 +845,12 @@ int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err
 {
     int code = INQ_OK;
     *found = true;
+    for (size_t r = 0; !run->has_notes && r < run->trace->n_ranks; r++) {
+        run->ranks[r].main_thread = main_thread(&run->ranks[r], run->n_steps);
+    }
+    if (!run->has_notes) {
+        code = borrow_launches(run, err);
+    }
     for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
         code = find_rank_ops(run, r, err);
         *found = *found && makes_sense(&run->ranks[r]);

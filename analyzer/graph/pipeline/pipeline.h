@@ -39,6 +39,7 @@ struct inq_pipe_rank {
     size_t n_ops, cap_ops;
     struct inq_pipe_op *ops; /* in order of launch */
     uint32_t stage, replica;
+    uint32_t main_thread; /* that runs the forward pass; INQ_NONE: not known */
 };
 
 struct inq_pipe_run {

@@ -261,6 +261,21 @@ static void schedule__that_loses_most_is_the_verdict(void **state)
     test_synth_close(&t);
 }
 
+/* Hosts that run ahead launched the first steps of some ranks before their windows: whose threads
+ * ran the forward passes is known from the other steps, and which pass a rank's window cuts. */
+static void schedule__is_known_where_launches_came_before_the_window(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=2,micro_batches=1,layers=4,steps=8,sync=4,window=ragged,seed=3,"
+                        "gz=0,cpu_ops=0",
+                        &repaired);
+
+    assert_string_equal(t.report->verdict.cls, "pipeline_bubble");
+    assert_non_null(strstr(t.report->verdict.headline, "1 micro-batch over 2 stages"));
+    test_synth_close(&t);
+}
+
 /* ---- one number ------------------------------------------------------------------------------ */
 
 /* Every finding whose cost was simulated costs what its first fix is predicted to gain. */
@@ -414,6 +429,7 @@ int main(void)
         cmocka_unit_test(uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired),
         cmocka_unit_test(grids__that_are_equal_tell_of_a_slower_device),
         cmocka_unit_test(schedule__that_loses_most_is_the_verdict),
+        cmocka_unit_test(schedule__is_known_where_launches_came_before_the_window),
         cmocka_unit_test(account__adds_up_to_waits_and_to_t),
         cmocka_unit_test(cost__is_what_its_fix_is_predicted_to_gain),
     };

@@ -4,15 +4,18 @@
 
     one_account.py INQUEST SOURCE_DIR
 
-Reads the samples, and the real runs under INQ_SHARED_DATA where that is set and there. Text, Markdown
-and the page are held against JSON: the headline (said once), what findings cost, their confidence,
-and where the time of a step goes. The pages of compare, fix and check hold the JSON of the command as
+Reads the samples, generated runs, and the real runs under INQ_SHARED_DATA where that is set and there.
+Text, Markdown, the page and the database are held against JSON: the headline (said once), what findings
+cost, their confidence, and where the time of a step goes. Severity, order, medians, intervals and the
+sums of causes are recomputed from JSON alone, as inquest-report(5) defines them. The pages of compare, fix and check hold the JSON of the command as
 it is and say its headline once, without scripts.
 """
 import html
 import json
 import os
 import re
+import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,11 +24,31 @@ inquest, source = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 shared = os.environ.get("INQ_SHARED_DATA", "")
 FEATURES = subprocess.run([inquest, "--version"], capture_output=True, check=True, text=True).stdout
 HAS_PAGES = re.search("^html: *yes", FEATURES, re.M) is not None  # an option of the build
+HAS_TABLES = re.search("^sqlite: *yes", FEATURES, re.M) is not None
 UNIT_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 TIME = r"(\d+(?:\.\d+)?) (ns|us|ms|s)\b"
 SMALL = 0.005  # of the rank-time: classes below are "other" in the sentence
 MOST_OFF = 0.02  # a simulated base further off the record predicts nothing
 LONGEST = 4 << 20  # of a real file: the rest is for tests/bench/account
+LEAST_SHARE = {"high": 0.20, "medium": 0.05, "low": 0.01, "info": 0.0}  # inquest-report(5)
+NOT_BY_SHARE = {"failure", "not_finite", "divergence", "loss_spike", "grad_norm_change", "throughput_drop"}
+LEAST_STEPS = 5  # judged: with fewer, and no fault in one named step, nothing that costs time is established
+# What samples lack: an even number of peers whose middle two differ; causes that hide each other; turns;
+# missing and cut files; few steps; a schedule; hosts that run ahead; a cut window.
+MEDIAN = "dp=9,steps=7,layers=4,sigma=0,step_sigma=0,rank_sigma=0.04,seed=31,fault=slow_gpu:rank=4:factor=1.5"
+GENERATED = [
+    MEDIAN,
+    "dp=6,pp=2,micro_batches=6,steps=9,gpus_per_host=6,seed=903,fault=slow_gpu:rank=2:factor=1.3,"
+    "fault=late_host:rank=9:delay=9ms:mode=pause:every=3",
+    "dp=8,experts=1,layers=4,steps=8,seed=907,fault=gc:every=4:delay=12ms",
+    "dp=9,gpus_per_host=4,layers=4,steps=8,seed=914,fault=missing_rank:rank=8,fault=cut_file:rank=2:at=0.5,"
+    "fault=slow_gpu:rank=0:factor=1.2",
+    "dp=4,sharded=1,layers=4,steps=3,seed=911,fault=more_work:rank=1:factor=1.3:mode=size",
+    "dp=2,pp=4,micro_batches=1,steps=6,p2p=batched,seed=906",
+    "dp=8,layers=4,steps=12,sync=4,seed=904,fault=slow_gpu:rank=5:factor=1.15",
+    "dp=4,tp=2,layers=4,steps=8,window=ragged,sync=0,seed=905,fault=low_clock:rank=6:factor=1.2",
+    "tp=2,pp=2,dp=2,chunks=2,micro_batches=4,steps=6,gpus_per_host=3,seed=901,fault=slow_gpu:rank=7:factor=1.25",
+]
 problems = []
 
 
@@ -54,14 +77,15 @@ def is_said(ns, number, unit):
 
 
 def compare_costs(what, report, text):
-    said = re.findall(r"costs " + TIME + r" (?:per step|in the capture) \((\d+(?:\.\d+)?) %\); confidence: (\w+)", text)
+    said = re.findall(
+        r"(?:costs|repaired alone gains) " + TIME + r" (?:per step|in the capture)(?: \((\d+(?:\.\d+)?) %\))?; confidence: (\w+)", text)
     held = [f for f in report["findings"] if f["cost_ns_per_step"] is not None]
     if len(said) != len(held):
         say(what, f"{len(said)} costs for {len(held)} findings that have one")
     for (number, unit, percent, confidence), finding in zip(said, held):
         if not is_said(finding["cost_ns_per_step"], number, unit):
             say(what, f"{finding['id']} costs {number} {unit}, in JSON {finding['cost_ns_per_step']}")
-        if not is_said(100.0 * finding["share"], percent, "ns"):
+        if percent and not is_said(100.0 * finding["share"], percent, "ns"):
             say(what, f"{finding['id']} is {percent} %, in JSON {finding['share']}")
         if confidence != finding["confidence"]:
             say(what, f"{finding['id']} is {confidence}, in JSON {finding['confidence']}")
@@ -141,6 +165,104 @@ def check_account(what, report):
             say(what, "what the verdict loses is not the first finding's cost")
 
 
+def severity_of(share):
+    return next(name for name, least in LEAST_SHARE.items() if share >= least)
+
+
+def check_findings(what, report):
+    """Severity by share of the step, alone or after the causes before it; most costly first."""
+    t_ns = (report.get("account") or {}).get("t_ns")
+    causes = {c["id"]: c for c in (report.get("account") or {}).get("causes", [])}
+    rank = list(LEAST_SHARE)
+    for finding in report["findings"]:
+        cost, kind = finding["cost_ns_per_step"], finding["kind"]
+        if not t_ns or cost is None or kind in NOT_BY_SHARE:
+            continue
+        in_order = causes.get(finding["id"], {}).get("gain_in_order_ns") or 0
+        wanted = min(severity_of(cost / t_ns), severity_of(max(in_order, 0) / t_ns), key=rank.index)
+        if finding["severity"] != wanted:
+            say(what, f"{finding['id']} is {finding['severity']}, its cost of {cost} of {t_ns} is {wanted}")
+    acting = [f for f in report["findings"] if f["severity"] != "info" and f["cost_ns_per_step"] is not None
+              and f["kind"] not in NOT_BY_SHARE]
+    costs = [f["cost_ns_per_step"] for f in acting]
+    if costs != sorted(costs, reverse=True):
+        say(what, f"findings are not in the order of their costs: {costs}")
+    informs = [f["severity"] == "info" for f in report["findings"]]
+    if informs != sorted(informs):
+        say(what, "what only informs does not come last")
+
+
+def check_causes(what, report):
+    """Gains one after the other, the ideal and the rest are the step; an established cause has what
+    the manual asks for; overlaps are with other causes of the account."""
+    account = report.get("account") or {}
+    causes = account.get("causes", [])
+    if account.get("ideal_ns") is not None:
+        gained = sum(max(c["gain_in_order_ns"] or 0, 0) for c in causes)
+        if account["t_ns"] != gained + account["ideal_ns"] + account["residual_ns"]:
+            say(what, f"{gained} gained, ideal and residual are not {account['t_ns']}")
+    steps = account.get("steps", {}).get("judged", 0)
+    titles = {f["id"]: f["title"] for f in report["findings"]}
+    for cause in causes:
+        low, high = cause["gain_interval_ns"] or (None, None)
+        gain = cause["gain_alone_ns"]
+        if low is not None and gain is not None and not low <= gain <= high:
+            say(what, f"{cause['id']} gains {gain}, not between {low} and {high}")
+        if cause["id"] in cause["overlaps"] or not set(cause["overlaps"]) <= {c["id"] for c in causes}:
+            say(what, f"{cause['id']} overlaps with {cause['overlaps']}")
+        if cause["confidence"] != "established" or gain is None:
+            continue
+        one_step = re.search(r"\bin (?:1 of|step) \d+", titles.get(cause["id"], ""))
+        missing = report["inputs"]["ranks_missing"]
+        if missing or (steps < LEAST_STEPS and not one_step) or abs(account["base_error"] or 0) > MOST_OFF:
+            say(what, f"{cause['id']} is established with {missing} missing, {steps} steps")
+        if low is not None and low <= 0 and not cause["overlaps"]:
+            say(what, f"{cause['id']} is established, and may gain {low}")
+
+
+def check_median(what, report):
+    """The median of an even number of values is the mean of the two middle ones; times of evidence
+    count on the trace's clock, whose first moment is the origin."""
+    aside = {s["step"] for s in (report.get("account") or {}).get("steps", {}).get("set_aside", [])}
+    lengths = [s["dur_ns"] for s in report.get("steps", []) if s["step"] not in aside]
+    if lengths and abs(report["step_ns_median"] - statistics.median(lengths)) > 0.5:
+        say(what, f"a median step of {report['step_ns_median']}, of {sorted(lengths)}")
+    origin = report["inputs"]["origin_ns"]
+    for finding in report["findings"]:
+        for e in finding.get("evidence", []):
+            if e["start_ns"] is not None and not origin <= e["start_ns"] <= e["end_ns"]:
+                say(what, f"{finding['id']}: evidence from {e['start_ns']}, the origin is {origin}")
+
+
+def check_peers(what, report):
+    """What a slow GPU is held against: of eight peers, which do alike in every step, the lower of the two
+    middle ones, as the manual says."""
+    finding = report["findings"][0]
+    peers = sorted(r["compute_ns"] / len(report["steps"]) for r in report["ranks"] if r["rank"] not in finding["ranks"])
+    said = re.match(TIME + ", the median of its peers", finding["expected"])
+    if len(peers) != 8 or not said or not is_said(peers[3], *said.groups()):
+        say(what, f"expected {finding['expected']}, peers compute {peers}")
+    if is_said(peers[4], *said.groups()) or is_said(statistics.median(peers), *said.groups()):
+        say(what, "the middle values are too near each other to tell")
+
+
+def check_database(what, path, report):
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "run.db")
+        run("analyze", "-q", "-f", "sqlite", path, "-o", name)
+        database = sqlite3.connect(name)
+        held = {
+            "findings": [(f["id"], f["cost_ns_per_step"], f["severity"]) for f in report["findings"]],
+            "causes": [(c["id"], c["gain_alone_ns"], c["gain_in_order_ns"]) for c in report["account"]["causes"]],
+        }
+        for table, columns in (("findings", "id, cost_ns_per_step, severity"),
+                               ("causes", "id, gain_alone_ns, gain_in_order_ns")):
+            rows = database.execute(f"SELECT {columns} FROM {table} ORDER BY rowid").fetchall()
+            if rows != held[table]:
+                say(what, f"{table} of the database are {rows}, of JSON {held[table]}")
+        database.close()
+
+
 def check_base(what, path):
     """A base off the record predicts nothing: what gains then was measured."""
     made = run("fix", "-q", "-f", "json", path)
@@ -188,6 +310,9 @@ def check_run(path):
         return False  # a log, a dump: nothing of time
     for report in reports:
         check_account(name, report)
+        check_findings(name, report)
+        check_causes(name, report)
+        check_median(name, report)
     text = run("analyze", "-q", "-v", path).stdout
     compare_format(f"{name} as text", reports, words(text))
     text = run("analyze", "-q", "-f", "markdown", "-v", path).stdout
@@ -242,11 +367,28 @@ def real_runs():
                 yield path
 
 
+def check_generated():
+    n = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for spec in GENERATED:
+            path = os.path.join(folder, spec)[:200]
+            run("synth", "-q", spec, "-o", path)
+            n += check_run(path)
+            report = json.loads(run("analyze", "-q", "-f", "json", path).stdout)
+            if spec == MEDIAN:
+                check_peers(spec, report)
+            if HAS_TABLES:
+                check_database(spec, path, report)
+    if n < len(GENERATED):
+        say("generated runs", f"only {n} of {len(GENERATED)}")
+
+
 def main():
     samples = os.path.join(source, "sample-traces")
     paths = [os.path.join(samples, d) for d in sorted(os.listdir(samples))]
     paths = [p for p in paths if os.path.exists(os.path.join(p, "truth.json"))] + list(real_runs())
     n = sum(check_run(path) for path in paths)
+    check_generated()
     if HAS_PAGES:
         check_pages(os.path.join(samples, "healthy_dp4"), [p for p in paths if p.startswith(samples)])
     for problem in problems:

@@ -314,6 +314,51 @@ static void cost__is_what_its_fix_is_predicted_to_gain(void **state)
     expect_same_numbers("dp=4,tp=2,seed=5,gz=0,cpu_ops=0,fault=more_work:rank=3:factor=1.3");
 }
 
+/* The gain that fix predicts for one spec. */
+static int64_t gain_of(const struct test_synth *t, const char *spec)
+{
+    struct inq_fix_base *base = NULL;
+    struct inq_fixes *fixes = NULL;
+    struct inq_fix_options options = {.specs = &spec, .n_specs = 1};
+    struct inq_err err = {0};
+
+    assert_int_equal(inq_fix_base_of_run(t->run->traces[0], t->report, &base, &err), INQ_OK);
+    assert_int_equal(inq_fix_study(base, t->report, &options, &fixes, &err), INQ_OK);
+    int64_t gain_ns = fixes->fixes[0].gain_ns;
+    inq_fixes_free(fixes);
+    inq_fix_base_free(base);
+    return gain_ns;
+}
+
+/* Two of eight ranks of a tensor-parallel group are slow, as in Megatron with TP 8: either alone
+ * repaired gains next to nothing, both together what is lost. No finding says of one of them that
+ * it costs what only both cost. */
+static void cost__of_two_ranks_of_a_tensor_group_is_no_ones_alone(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=1,tp=8,layers=4,steps=6,seed=5,gz=0,cpu_ops=0,"
+                                          "fault=slow_gpu:rank=2:factor=1.2,"
+                                          "fault=slow_gpu:rank=6:factor=1.2",
+                                          &repaired);
+    const struct inq_account *a = t.report->account;
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_true(gain_of(&t, "replace-rank:6") < a->t_ns / 50);
+    assert_true(gain_of(&t, "replace-rank:2") < a->t_ns / 50);
+    assert_int_equal(first->n_ranks, 2);
+    assert_int_equal(first->ranks[0], 2);
+    assert_int_equal(first->ranks[1], 6);
+    assert_int_equal(first->cost_ns_per_step, gain_of(&t, "replace-rank:2,6"));
+    double off = first->share - true_share(&t);
+    assert_true(off < 0.01 && off > -0.01);
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_true(t.report->findings[i].n_ranks == 0 ||
+                    t.report->findings[i].cost_ns_per_step <= first->cost_ns_per_step);
+        assert_int_not_equal(t.report->findings[i].n_ranks, 1);
+    }
+    test_synth_close(&t);
+}
+
 /* ---- the account ------------------------------------------------------------------------------
  */
 
@@ -432,6 +477,7 @@ int main(void)
         cmocka_unit_test(schedule__is_known_where_launches_came_before_the_window),
         cmocka_unit_test(account__adds_up_to_waits_and_to_t),
         cmocka_unit_test(cost__is_what_its_fix_is_predicted_to_gain),
+        cmocka_unit_test(cost__of_two_ranks_of_a_tensor_group_is_no_ones_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ INQ_API int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
                                      const struct inq_report_options *options, struct inq_sink sink,
                                      struct inq_err *err);
 /* Writes what lint found in one or several schedules: text, JSON ("inquest-lint/1"; several are
- * "inquest-lint-set/1"), and as CI systems take it. */
+ * "inquest-lint-set/1"), Markdown, and as CI systems take it. */
 INQ_API int inq_lint_report(const struct inq_lint *lints, size_t n,
                             const struct inq_report_options *options, struct inq_sink sink,
                             struct inq_err *err);

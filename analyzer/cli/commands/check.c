@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const size_t MAX_BASELINE = (size_t)32 << 20;
 
@@ -317,6 +318,12 @@ static int measure(struct gate *g)
 
 /* ---- the baseline ----------------------------------------------------------------------------*/
 
+/* What is not there has no baseline either, and --update would not help: measuring says so. */
+static bool is_there(const struct gate *g)
+{
+    return g->subject == NULL || strcmp(g->subject, "-") == 0 || access(g->subject, F_OK) == 0;
+}
+
 static int read_baseline(struct gate *g)
 {
     struct inq_err err = {0};
@@ -329,7 +336,7 @@ static int read_baseline(struct gate *g)
         if (code != INQ_OK) {
             (void)snprintf(err.path, sizeof err.path, "%s", g->baseline);
         }
-    } else if (code == INQ_NOT_FOUND && update) {
+    } else if (code == INQ_NOT_FOUND && (update || !is_there(g))) {
         inq_mem_free(text);
         return INQ_EXIT_OK;
     }

@@ -5,6 +5,7 @@
 #include "inquest/lint.h"
 #include "report/check/ci_formats.h"
 #include "report/contract/contract.h"
+#include "report/render/markdown/markdown.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -99,6 +100,49 @@ static void lint_text(const struct inq_lint *lint, bool several,
     }
     if (lint->buffer_depth == 0) {
         inq_out_text(terminal->out, "Runs without buffering (rendezvous).\n");
+    }
+}
+
+/* ---- Markdown --------------------------------------------------------------------------------*/
+
+static void paragraph(struct inq_out *out, const char *before, const char *text)
+{
+    inq_out_text(out, before);
+    inq_markdown_text(out, text, INQ_TERMINAL_NO_LIMIT);
+    inq_out_text(out, "\n");
+}
+
+/* In the order of the text. What was taken for granted asks a reviewer for nothing where the
+ * schedule passes. */
+static void lint_markdown(const struct inq_lint *lint, struct inq_out *out)
+{
+    const struct inq_lint_problem *first = first_error(lint);
+    char where[360];
+    if (first == NULL) {
+        paragraph(out, "### :white_check_mark: Passes: no problem found in ", name_of(lint));
+    } else {
+        place(lint, first, where, sizeof where);
+        paragraph(out, "### :x: Fails: ", where);
+        paragraph(out, "\n", first->message);
+    }
+    bool any = false;
+    for (size_t i = 0; i < lint->n; i++) {
+        const struct inq_lint_problem *p = &lint->problems[i];
+        if (p != first && (first != NULL || !p->granted)) {
+            place(lint, p, where, sizeof where);
+            paragraph(out, any ? "- " : "\n- ", where);
+            paragraph(out, p->error ? "  **error**: " : "  note: ", p->message);
+            any = true;
+        }
+    }
+    for (size_t i = 0; i < lint->n_story; i++) {
+        paragraph(out, i == 0 ? "\nWhat happens:\n\n1. " : "1. ", lint->story[i]);
+    }
+    if (lint->remedy.rank >= 0) {
+        paragraph(out, "\nTo mend it: ", lint->remedy.text);
+    }
+    if (lint->buffer_depth == 0) {
+        inq_out_text(out, "\nRuns without buffering (rendezvous).\n");
     }
 }
 
@@ -223,6 +267,11 @@ int inq_lint_report(const struct inq_lint *lints, size_t n,
         struct inq_terminal terminal = inq_terminal_of(options, &out);
         for (size_t i = 0; i < n; i++) {
             lint_text(&lints[i], n > 1, &terminal);
+        }
+    } else if (options->format == INQ_FORMAT_MARKDOWN) {
+        for (size_t i = 0; i < n; i++) {
+            inq_out_text(&out, i > 0 ? "\n" : "");
+            lint_markdown(&lints[i], &out);
         }
     } else {
         struct inq_arena arena = {0};

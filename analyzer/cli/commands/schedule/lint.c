@@ -138,6 +138,12 @@ int inq_schedule_lint(struct inq_cli *cli)
     struct inq_paths paths = {0};
     struct inq_err err = {0};
     bool schedules = false;
+    if (cli->format == INQ_FORMAT_CSV || cli->format == INQ_FORMAT_PERFETTO ||
+        cli->format == INQ_FORMAT_SVG) {
+        return inq_cli_usage(cli, "'inquest schedule show' writes the other formats",
+                             "'inquest schedule lint' writes text, JSON, Markdown or what CI "
+                             "systems show");
+    }
     if (cli->value[INQ_OPT_MAKE] != NULL || cli->n_words < 2) {
         return lint_prepared(cli);
     }

@@ -331,11 +331,22 @@ static int write_graphs(const struct inq_cli *cli, const struct inq_schedule_wor
     return code;
 }
 
+static bool is_for_reviewers(enum inq_format format)
+{
+    return format == INQ_FORMAT_MARKDOWN || format == INQ_FORMAT_JUNIT ||
+           format == INQ_FORMAT_GITHUB || format == INQ_FORMAT_GITLAB || format == INQ_FORMAT_SARIF;
+}
+
 static int show(struct inq_cli *cli, const struct inq_schedule_work *work)
 {
     struct inq_err err = {0};
     struct inq_schedule_timing timing = {0};
     int code = INQ_OK;
+    if (is_for_reviewers(cli->format)) {
+        return inq_cli_usage(
+            cli, "'inquest schedule lint' writes Markdown and what CI systems show",
+            "'inquest schedule show' writes text, JSON, CSV, Perfetto traces, SVG or Chakra");
+    }
     if (cli->format == INQ_FORMAT_CHAKRA) {
         code = write_graphs(cli, work, &err);
     } else if (work->recorded.ranks != NULL) { /* a run has its own times */

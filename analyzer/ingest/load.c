@@ -774,7 +774,8 @@ out:
         release_shards(loader);
     }
     inq_mem_free(loader->shards);
-    inq_strtab_release(&loader->lists.lists);
+    inq_strtab_release(&loader->lists.runs);
+    inq_arena_release(&loader->lists.arena);
 #ifdef __GLIBC__
     (void)malloc_trim(0); /* else it keeps what was freed: of 16,384 files 200 MB */
 #endif

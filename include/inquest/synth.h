@@ -101,7 +101,7 @@ struct inq_synth_fault {
 };
 
 #define INQ_SYNTH_MAX_FAULTS 32
-#define INQ_SYNTH_MAX_RANKS  16384
+#define INQ_SYNTH_MAX_RANKS  65536
 
 enum inq_synth_args {
     INQ_SYNTH_ARGS_NEW, /* collective name, sizes, process group on kernels */

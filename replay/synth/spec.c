@@ -41,7 +41,7 @@ struct synth_option {
 static const double MINUTE_NS = 60e9;
 
 static const struct synth_option spec_options[] = {
-    {"dp", SYNTH_INT, SPEC(dp), 1, 16384, "", "data-parallel replicas"},
+    {"dp", SYNTH_INT, SPEC(dp), 1, INQ_SYNTH_MAX_RANKS, "", "data-parallel replicas"},
     {"tp", SYNTH_INT, SPEC(tp), 1, 64, "", "tensor-parallel ranks"},
     {"pp", SYNTH_INT, SPEC(pp), 1, 256, "", "pipeline stages (1F1B)"},
     {"micro_batches", SYNTH_INT, SPEC(micro_batches), 0, 4096, "",

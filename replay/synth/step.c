@@ -970,16 +970,3 @@ int inq_synth_build(struct synth_sim *sim, struct inq_err *err)
     }
     return code;
 }
-
-int64_t inq_synth_step_end(const struct synth_sim *sim, int32_t step)
-{
-    int64_t end = 0;
-    for (int32_t rank = 0; rank < sim->n_ranks; rank++) {
-        for (int i = 0; i < 2; i++) {
-            uint32_t node = sim->ranks[rank].step_ends[2 * step + i];
-            int64_t node_end = sim->program.nodes[node].end_ns;
-            end = node_end > end ? node_end : end;
-        }
-    }
-    return end;
-}

@@ -118,6 +118,7 @@ struct synth_sim {
     struct synth_rank *ranks;
     struct synth_meetings *groups[SYNTH_ROLE_COUNT];
     struct synth_meetings *channels; /* [2 * ranks]: by sender; forward, backward */
+    int64_t *ends_ns;                /* [steps]: of each step over all ranks, on a true clock */
 };
 
 enum { SYNTH_MAX_WAITS = 4, SYNTH_QUEUE = 1024 };
@@ -151,7 +152,5 @@ struct synth_builder {
 /* Builds the program of all ranks for sim->plan, which is there. Fails with INQ_NOMEM, INQ_LIMIT.
  */
 int inq_synth_build(struct synth_sim *sim, struct inq_err *err);
-/* End of a step over all ranks, on a true clock. */
-int64_t inq_synth_step_end(const struct synth_sim *sim, int32_t step);
 
 #endif

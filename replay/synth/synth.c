@@ -130,6 +130,23 @@ static void release_program(struct synth_program *program)
 /* ---- the whole ----------------------------------------------------------------------------------
  */
 
+static int find_step_ends(struct synth_sim *sim, int32_t steps, struct inq_err *err)
+{
+    sim->ends_ns = inq_mem_zalloc((size_t)steps, sizeof *sim->ends_ns);
+    if (sim->ends_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (int32_t rank = 0; rank < sim->n_ranks; rank++) {
+        for (int32_t i = 0; i < 2 * steps; i++) {
+            uint32_t node = sim->ranks[rank].step_ends[i];
+            int64_t end = sim->program.nodes[node].end_ns;
+            int64_t *latest = &sim->ends_ns[i / 2];
+            *latest = end > *latest ? end : *latest;
+        }
+    }
+    return INQ_OK;
+}
+
 /* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
  * release_sim, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */
 static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, uint64_t active,
@@ -143,7 +160,10 @@ static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, ui
     if (code == INQ_OK) {
         code = inq_synth_build(sim, err);
     }
-    return code != INQ_OK ? code : run_program(&sim->program, err);
+    if (code == INQ_OK) {
+        code = run_program(&sim->program, err);
+    }
+    return code != INQ_OK ? code : find_step_ends(sim, spec->steps, err);
 }
 
 static void release_meetings(struct synth_meetings *meetings, size_t n)
@@ -163,6 +183,7 @@ static void release_sim(struct synth_sim *sim)
         inq_mem_free(sim->ranks[i].step_ends);
     }
     inq_mem_free(sim->ranks);
+    inq_mem_free(sim->ends_ns);
     release_meetings(sim->channels, 2 * n);
     for (int role = 0; role < SYNTH_ROLE_COUNT; role++) {
         size_t groups =
@@ -244,7 +265,7 @@ static int time_run(const struct inq_synth *synth, uint64_t active, int64_t *ste
     if (code == INQ_OK) {
         int64_t before = 0;
         for (int32_t step = 0; step < synth->spec.steps; step++) {
-            int64_t end = inq_synth_step_end(sim, step);
+            int64_t end = sim->ends_ns[step];
             if (step_ns != NULL) {
                 step_ns[step] = end - before;
             }

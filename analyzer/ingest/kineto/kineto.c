@@ -850,11 +850,15 @@ static int sniff(const char *head, size_t n, const char *path)
     }
     int c = inq_scan_blank(&scan);
     bool whole = n < (size_t)60 << 10; /* nothing more will follow */
-    bool events = mentions(head, n, "\"traceEvents\"") || mentions(head, n, "\"schemaVersion\"") ||
+    /* the world of a large run fills the head: what stands before it is looked for first */
+    bool events = mentions(head, n, "\"schemaVersion\"") || mentions(head, n, "\"traceEvents\"") ||
                   mentions(head, n, "\"deviceProperties\"");
+    if (c == '{' && events) {
+        return 95;
+    }
     bool phases = mentions(head, n, "\"ph\"");
     if (c == '{') {
-        return events ? 95 : phases ? 40 : whole ? 0 : 5;
+        return phases ? 40 : whole ? 0 : 5;
     }
     if (c == '[') {
         return phases ? 90 : whole ? 0 : 5;

@@ -78,8 +78,8 @@ struct inq_group_note {
     inq_str name, desc;
     int32_t size; /* -1 unknown */
     uint32_t n_ranks;
-    int32_t *ranks; /* in the shard's arena */
-    bool cut;       /* the list of ranks was longer */
+    const int32_t *ranks; /* the shard's, or shared by all of a run */
+    bool cut;             /* the list of ranks was longer */
 };
 
 struct inq_device_note {

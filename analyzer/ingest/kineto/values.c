@@ -80,58 +80,82 @@ int inq_kineto_text(struct inq_kineto *k, struct inq_text value, inq_str *id)
     return inq_kineto_name(k, inq_kineto_unquote(value), -1, id);
 }
 
-static int parse_ranks(struct inq_kineto *k, struct inq_text list, int64_t **out, size_t *n,
-                       bool *cut)
+/* The next number of a list from *p on, at most INT32_MAX; false when there is none. */
+static bool next_rank(const char **p, const char *end, int32_t *rank, bool *cut)
 {
+    const char *at = *p;
+    int64_t value = 0;
+    while (at < end && (*at < '0' || *at > '9')) {
+        *cut = *cut || *at == '.';
+        at++;
+    }
+    bool any = at < end;
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
+        value = value < INT32_MAX ? value * 10 + (*at - '0') : value;
+    }
+    *p = at;
+    *rank = value < INT32_MAX ? (int32_t)value : INT32_MAX;
+    return any;
+}
+
+/* The ranks of a list that is not in order, or has one twice. */
+static int sort_ranks(struct inq_kineto *k, struct inq_text list, bool *cut,
+                      struct inq_rank_runs *runs)
+{
+    int64_t *ranks = NULL;
     size_t cap = 0;
+    size_t n = 0;
+    int32_t rank;
+    int code = INQ_OK;
     const char *p = list.p;
-    const char *end = list.p + list.n;
-    *out = NULL;
-    *n = 0;
-    *cut = false;
-    while (p < end) {
-        if (*p == '.') {
-            *cut = true;
-        }
-        if (*p < '0' || *p > '9') {
-            p++;
-            continue;
-        }
-        int64_t value = 0;
-        for (; p < end && *p >= '0' && *p <= '9'; p++) {
-            value = value < INT32_MAX ? value * 10 + (*p - '0') : value;
-        }
-        if (*n == INQ_MAX_RANKS) {
+    while (code == INQ_OK && next_rank(&p, list.p + list.n, &rank, cut)) {
+        if (n == INQ_MAX_RANKS) {
             *cut = true;
             inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
-            return INQ_OK;
+            break;
         }
-        int code = inq_mem_grow(out, &cap, *n + 1, sizeof **out, INQ_MAX_RANKS, k->err);
-        if (code != INQ_OK) {
-            return code;
+        code = inq_mem_grow(&ranks, &cap, n + 1, sizeof *ranks, INQ_MAX_RANKS, k->err);
+        if (code == INQ_OK) {
+            ranks[n++] = rank;
         }
-        (*out)[(*n)++] = value < INT32_MAX ? value : INT32_MAX;
     }
-    return INQ_OK;
+    n = inq_sort_distinct_i64(ranks, n);
+    runs->n = runs->n_ranks = 0;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        code = inq_rank_runs_add(runs, (int32_t)ranks[i], k->err);
+    }
+    inq_mem_free(ranks);
+    return code;
 }
 
 int inq_kineto_ranks(struct inq_kineto *k, struct inq_text list, struct inq_group_note *note)
 {
-    int64_t *ranks = NULL;
-    size_t n = 0;
-    int code = parse_ranks(k, list, &ranks, &n, &note->cut);
-    if (code == INQ_OK && n > 0) {
-        inq_sort_i64(ranks, n);
-        note->ranks = inq_arena_array(&k->shard->arena, n, sizeof *note->ranks);
-        if (note->ranks == NULL) {
-            code = inq_err_set(k->err, INQ_NOMEM, "out of memory for a process group");
-        } else {
-            for (size_t i = 0; i < n; i++) {
-                note->ranks[i] = (int32_t)ranks[i];
-            }
-            note->n_ranks = (uint32_t)n;
+    struct inq_rank_runs runs = {0};
+    struct inq_group kept = {0};
+    int64_t before = -1;
+    int32_t rank;
+    bool in_order = true;
+    int code = INQ_OK;
+    const char *p = list.p;
+    note->cut = false;
+    while (code == INQ_OK && in_order && next_rank(&p, list.p + list.n, &rank, &note->cut)) {
+        if (runs.n_ranks == INQ_MAX_RANKS) {
+            note->cut = true;
+            inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
+            break;
         }
+        in_order = rank > before;
+        before = rank;
+        code = inq_rank_runs_add(&runs, rank, k->err);
     }
-    inq_mem_free(ranks);
+    if (code == INQ_OK && !in_order) {
+        code = sort_ranks(k, list, &note->cut, &runs);
+    }
+    if (code == INQ_OK && runs.n_ranks > 0) {
+        code = inq_shard_keep_runs(k->shard, &runs, &kept, k->err);
+        note->ranks = kept.ranks;
+        note->n_ranks = kept.n_ranks;
+    }
+    inq_mem_free(runs.rows);
     return code;
 }

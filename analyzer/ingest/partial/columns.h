@@ -12,7 +12,7 @@
 
 /* Every file begins with this; the last byte is the version. Any change of a section or of a column
  * in columns.c is a new version: older partials are then read anew from their inputs. */
-#define INQ_PARTIAL_MAGIC "INQPART\3"
+#define INQ_PARTIAL_MAGIC "INQPART\4"
 
 enum { INQ_PARTIAL_MAGIC_BYTES = 8 };
 
@@ -55,7 +55,8 @@ struct inq_partial_head {
     uint32_t rows;
     uint32_t bytes;
     uint32_t flags; /* EVENTS: which of the columns that may be missing are there; LAUNCHES: whether
-                       a reader that is not asked for operators leaves them out */
+                       a reader that is not asked for operators leaves them out; GROUPS: how many
+                       runs its ranks are */
     uint32_t crc;   /* of the bytes */
     uint32_t head_crc; /* of the members above */
 };
@@ -98,6 +99,10 @@ struct inq_columns {
     size_t n;
     struct inq_column at[INQ_MAX_COLUMNS];
 };
+
+/* Ranks that the groups of one file may list in all: sixteen times the world of the largest job.
+ * Runs are a few bytes for any number of them. */
+#define INQ_PARTIAL_GROUP_RANKS ((size_t)16 << 20)
 
 /* The columns of tables whose first row is given. */
 void inq_columns_of_file(struct inq_file *file, struct inq_columns *columns);

@@ -41,7 +41,8 @@ struct reading {
     uint32_t rank_index;   /* as the sections number it */
     uint32_t *launch_of;   /* [n_launches] as numbered in the file -> the shard's */
     size_t n_launches, cap_launches;
-    char *raw; /* of a file that is no trace */
+    size_t group_ranks; /* listed so far */
+    char *raw;          /* of a file that is no trace */
     size_t n_raw, cap_raw;
     struct inq_column_limits limits;
     bool ended;
@@ -202,50 +203,70 @@ static bool take_file(struct reading *r, struct bytes *in)
     return true;
 }
 
-static bool ranks_ascend(const int32_t *ranks, uint32_t n)
+/* The ranks ascend, and are as many as the group says. */
+static bool runs_ascend(const struct inq_rank_runs *runs)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        if (ranks[i] < 0 || (i > 0 && ranks[i] <= ranks[i - 1])) {
+    int64_t before = -1;
+    int64_t left = (int64_t)runs->n_ranks;
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct inq_rank_run *run = &runs->rows[i];
+        bool spaced = run->n == 1 ? run->stride == 0 : run->stride > 0;
+        if (run->n < 1 || run->n > left || run->first <= before || run->first > INT32_MAX ||
+            !spaced || (run->n > 1 && run->stride > (INT32_MAX - run->first) / (run->n - 1))) {
             return false;
         }
+        before = run->first + run->stride * (run->n - 1);
+        left -= run->n;
     }
-    return true;
+    return left == 0;
 }
 
-static bool unpack_ranks(struct reading *r, int32_t *ranks, uint32_t n, struct bytes *in)
+/* The `n` runs of a group of `n_ranks`; false when the section has no such. */
+static bool unpack_runs(struct reading *r, uint32_t n, uint32_t n_ranks, struct inq_rank_runs *runs,
+                        struct bytes *in)
 {
-    struct inq_columns columns = {
-        .n = 1, .at = {{ranks, sizeof *ranks, sizeof *ranks, INQ_COLUMN_COUNT, 0}}};
-    return inq_columns_unpack(&columns, n, &in->p, in->end, &r->limits) && ranks_ascend(ranks, n);
+    enum { NUMBERS = sizeof *runs->rows / sizeof(int64_t) }; /* a byte each at least */
+    if (n > (size_t)(in->end - in->p) / NUMBERS) {
+        return false;
+    }
+    runs->n = n;
+    runs->n_ranks = n_ranks;
+    runs->rows = inq_mem_zalloc(n, sizeof *runs->rows);
+    if (runs->rows == NULL) {
+        r->code = inq_err_set(r->err, INQ_NOMEM, "out of memory");
+        return true;
+    }
+    const struct inq_columns columns = {
+        .n = 1, .at = {{runs->rows, sizeof(int64_t), sizeof(int64_t), INQ_COLUMN_NUMBER, 0}}};
+    return inq_columns_unpack(&columns, (size_t)NUMBERS * n, &in->p, in->end, &r->limits) &&
+           runs_ascend(runs);
 }
 
 static bool take_group(struct reading *r, const struct inq_partial_head *head, struct bytes *in)
 {
     struct inq_group group = {0};
+    struct inq_rank_runs runs = {0};
     struct inq_shard *shard = r->shard;
     struct inq_columns columns;
     inq_columns_of_groups(&group, &columns);
     if (head->first != shard->n_groups ||
         !inq_columns_unpack(&columns, 1, &in->p, in->end, &r->limits) ||
-        group.n_ranks > (size_t)(in->end - in->p)) {
+        group.n_ranks > INQ_PARTIAL_GROUP_RANKS - r->group_ranks) {
         return false;
     }
-    uint32_t n = group.n_ranks;
-    int32_t *ranks = inq_mem_zalloc(n, sizeof *ranks);
-    r->code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1, sizeof group,
-                           INQ_MAX_GROUPS, r->err);
-    if (r->code == INQ_OK && ranks == NULL) {
-        r->code = inq_err_set(r->err, INQ_NOMEM, "out of memory");
-        return true;
-    }
-    bool sound = r->code != INQ_OK || unpack_ranks(r, ranks, n, in);
+    bool sound = unpack_runs(r, head->flags, group.n_ranks, &runs, in);
     if (sound && r->code == INQ_OK) {
-        r->code = inq_shard_keep_ranks(shard, ranks, n, &group, r->err);
+        r->code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1,
+                               sizeof group, INQ_MAX_GROUPS, r->err);
+    }
+    if (sound && r->code == INQ_OK) {
+        r->code = inq_shard_keep_runs(shard, &runs, &group, r->err);
     }
     if (sound && r->code == INQ_OK) {
         shard->groups[shard->n_groups++] = group;
+        r->group_ranks += group.n_ranks;
     }
-    inq_mem_free(ranks);
+    inq_mem_free(runs.rows);
     return sound;
 }
 

@@ -24,6 +24,7 @@ struct writer {
     struct inq_out *out;
     struct inq_out section; /* head and bytes of the one being written */
     uint32_t rank;
+    void *codec; /* zstd's, for all sections: each of its own would clear tables anew */
     struct inq_err *err;
     int code;
 };
@@ -37,10 +38,13 @@ static int compress(struct writer *w)
 {
     size_t most = ZSTD_compressBound(w->section.len);
     char *packed = inq_mem_alloc(most);
-    if (packed == NULL) {
+    w->codec = w->codec != NULL ? w->codec : ZSTD_createCCtx();
+    if (packed == NULL || w->codec == NULL) {
+        inq_mem_free(packed);
         return inq_err_set(w->err, INQ_NOMEM, "out of memory");
     }
-    size_t n = ZSTD_compress(packed, most, w->section.buf, w->section.len, ZSTD_LEVEL);
+    size_t n =
+        ZSTD_compressCCtx(w->codec, packed, most, w->section.buf, w->section.len, ZSTD_LEVEL);
     if (ZSTD_isError(n) == 0) {
         inq_out_bytes(w->out, packed, n);
     }
@@ -48,7 +52,17 @@ static int compress(struct writer *w)
     return ZSTD_isError(n) == 0 ? w->out->code
                                 : inq_err_set(w->err, INQ_NOMEM, "zstd: %s", ZSTD_getErrorName(n));
 }
+
+static void free_codec(struct writer *w)
+{
+    (void)ZSTD_freeCCtx(w->codec);
+}
 #else
+static void free_codec(struct writer *w)
+{
+    (void)w;
+}
+
 static int compress(struct writer *w)
 {
     return inq_gzip_write(w->out, w->section.buf, w->section.len, GZIP_LEVEL, w->err);
@@ -138,22 +152,27 @@ static void write_file(struct writer *w, const struct inq_file *of)
     end(w, INQ_PARTIAL_FILE, 0, 1, 0);
 }
 
-/* A group and its ranks: one section each, since the world may have a million. */
+/* A group and its ranks: one section each, since an odd list of a million is as many runs. */
 static void write_groups(struct writer *w)
 {
+    enum { RUN_NUMBERS = sizeof(struct inq_rank_run) / sizeof(int64_t) };
     struct inq_columns columns;
-    for (size_t g = 0; g < w->shard->n_groups; g++) {
+    struct inq_rank_runs runs = {0};
+    for (size_t g = 0; g < w->shard->n_groups && w->code == INQ_OK; g++) {
         struct inq_group *group = &w->shard->groups[g];
+        runs.n = 0;
+        for (uint32_t i = 0; i < group->n_ranks && w->code == INQ_OK; i++) {
+            w->code = inq_rank_runs_add(&runs, group->ranks[i], w->err);
+        }
         inq_columns_of_groups(group, &columns);
         begin(w);
         inq_columns_pack(&columns, 0, 1, &w->section);
-        void *ranks = (void *)(uintptr_t)group->ranks; /* packing only reads */
         columns = (struct inq_columns){
-            .n = 1,
-            .at = {{ranks, sizeof *group->ranks, sizeof *group->ranks, INQ_COLUMN_COUNT, 0}}};
-        inq_columns_pack(&columns, 0, group->n_ranks, &w->section);
-        end(w, INQ_PARTIAL_GROUPS, g, 1, 0);
+            .n = 1, .at = {{runs.rows, sizeof(int64_t), sizeof(int64_t), INQ_COLUMN_NUMBER, 0}}};
+        inq_columns_pack(&columns, 0, RUN_NUMBERS * runs.n, &w->section);
+        end(w, INQ_PARTIAL_GROUPS, g, 1, (uint32_t)runs.n);
     }
+    inq_mem_free(runs.rows);
 }
 
 static void write_launches(struct writer *w)
@@ -209,6 +228,7 @@ static int end_file(struct writer *w)
     begin(w);
     end(w, INQ_PARTIAL_END, 0, 0, 0);
     inq_out_release(&w->section);
+    free_codec(w);
     return w->code;
 }
 

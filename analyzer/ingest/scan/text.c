@@ -255,11 +255,46 @@ static enum inq_scan_result skip_one(struct inq_scan *scan, struct nesting *nest
     return INQ_SCAN_OK;
 }
 
+/* The highest bit of each byte of `word` that is not `c`; all bytes are below 0x80. */
+static uint64_t differs(uint64_t word, unsigned char c)
+{
+    return (word ^ UINT64_C(0x0101010101010101) * c) + UINT64_C(0x7f7f7f7f7f7f7f7f);
+}
+
+/* Whole blocks of a list of small numbers: the ranks of the world fill 90 KB in each of 16,384
+ * files, and are passed over once for every object around them. A comma in each block keeps the
+ * numbers about as short as inq_scan_bare takes them. */
+static void skip_numbers(struct inq_scan *scan)
+{
+    enum { WORDS = 4 };
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    uint64_t word[WORDS];
+    while ((size_t)(scan->end - scan->p) > sizeof word) {
+        uint64_t others = 0;
+        uint64_t no_comma = high;
+        memcpy(word, scan->p, sizeof word);
+        for (size_t i = 0; i < WORDS; i++) {
+            uint64_t low = word[i] & ~high;
+            uint64_t no_digit = (low ^ UINT64_C(0x3030303030303030)) + UINT64_C(0x7676767676767676);
+            uint64_t comma = differs(low, ',');
+            others |= (no_digit & comma & differs(low, ' ')) | word[i];
+            no_comma &= comma;
+        }
+        if ((others & high) != 0 || (no_comma & high) == high) {
+            return;
+        }
+        scan->p += sizeof word;
+    }
+}
+
 enum inq_scan_result inq_scan_skip(struct inq_scan *scan)
 {
     struct nesting nesting = {0};
     enum inq_scan_result result = skip_one(scan, &nesting);
     while (result == INQ_SCAN_OK && nesting.depth > 0) {
+        if (!in_object(&nesting)) {
+            skip_numbers(scan);
+        }
         result = skip_one(scan, &nesting);
     }
     return result;

@@ -95,36 +95,6 @@ static bool same_ranks(const struct inq_group *group, const int32_t *ranks, uint
            (n_ranks == 0 || memcmp(group->ranks, ranks, n_ranks * sizeof *ranks) == 0);
 }
 
-/* Lists of few ranks are not worth a lock. */
-enum { WORTH_SHARING = 32 };
-
-static const int32_t *share_ranks(struct inq_rank_lists *shared, const int32_t *ranks, uint32_t n)
-{
-    uint32_t id = 0;
-    (void)pthread_mutex_lock(&shared->adding);
-    int code = inq_strtab_add(&shared->lists, (const char *)ranks, n * sizeof *ranks, &id, NULL);
-    const void *kept = inq_strtab_get(&shared->lists, id);
-    (void)pthread_mutex_unlock(&shared->adding);
-    return code == INQ_OK ? kept : NULL;
-}
-
-int inq_shard_keep_ranks(struct inq_shard *shard, const int32_t *ranks, uint32_t n,
-                         struct inq_group *group, struct inq_err *err)
-{
-    if (shard->shared != NULL && n >= WORTH_SHARING) {
-        group->ranks = share_ranks(shard->shared, ranks, n);
-    } else {
-        int32_t *copy = inq_arena_array(&shard->arena, n, sizeof *ranks);
-        if (copy != NULL && n > 0) {
-            memcpy(copy, ranks, n * sizeof *ranks);
-        }
-        group->ranks = copy;
-    }
-    group->n_ranks = group->ranks != NULL ? n : 0;
-    return group->ranks != NULL ? INQ_OK
-                                : inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
-}
-
 int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int32_t size,
                         const int32_t *ranks, uint32_t n_ranks, uint32_t *index,
                         struct inq_err *err)

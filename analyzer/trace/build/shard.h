@@ -9,9 +9,8 @@
 #include "base/strtab.h"
 #include "inquest/trace.h"
 #include "inquest/redact.h"
+#include "trace/build/group_ranks.h"
 #include "trace/build/launches.h"
-
-#include <pthread.h>
 
 /* Bounds on what a hostile file can make us hold. */
 #define INQ_MAX_ROWS   ((size_t)1 << 31)
@@ -20,14 +19,6 @@
 
 struct inq_telemetry;
 struct inq_untimed;
-
-/* The ranks of groups, one copy for the shards of a run: each of 16,384 files lists all ranks, and
- * their own copies would be a gigabyte. All-zero but for the mutex; `lists` is to be released when
- * the shards are. */
-struct inq_rank_lists {
-    pthread_mutex_t adding;
-    struct inq_strtab lists; /* a list is a string of its bytes */
-};
 
 /* All-zero is a valid empty shard. Not thread-safe; one thread fills it. */
 struct inq_shard {
@@ -65,9 +56,6 @@ int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err 
 int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int32_t size,
                         const int32_t *ranks, uint32_t n_ranks, uint32_t *index,
                         struct inq_err *err);
-/* Gives a group of the shard its ranks: copied, or found among those shared. */
-int inq_shard_keep_ranks(struct inq_shard *shard, const int32_t *ranks, uint32_t n,
-                         struct inq_group *group, struct inq_err *err);
 /* Notes one more damage of `kind` at `offset` (uncompressed); `n` occurrences or bytes. */
 void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64_t n,
                     int64_t offset);

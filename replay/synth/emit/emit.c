@@ -727,7 +727,7 @@ static void put_name(struct synth_emitter *e, const char *what, int32_t pid, int
 /* The recorder's own marks: its span and the ends of its window. */
 static void put_marks(struct synth_emitter *e)
 {
-    int64_t end_ns = inq_synth_step_end(e->sim, e->spec->steps - 1);
+    int64_t end_ns = e->sim->ends_ns[e->spec->steps - 1];
     int64_t start = local_ns(e, e->from_ns > 0 ? e->from_ns : 0);
     int64_t end = local_ns(e, e->until_ns < end_ns ? e->until_ns : end_ns);
     begin_event(e, "X\", \"cat\": \"Trace\", \"ts\": ");
@@ -776,9 +776,9 @@ static void set_window(struct synth_emitter *e)
         return;
     }
     struct synth_key key = {e->spec->seed, SYNTH_DRAW_WINDOW, (uint32_t)e->rank, 0, 0};
-    int64_t first = inq_synth_step_end(e->sim, 0);
-    int64_t before = inq_synth_step_end(e->sim, steps - 2);
-    int64_t last = inq_synth_step_end(e->sim, steps - 1);
+    int64_t first = e->sim->ends_ns[0];
+    int64_t before = e->sim->ends_ns[steps - 2];
+    int64_t last = e->sim->ends_ns[steps - 1];
     e->from_ns = inq_synth_scale(first, inq_synth_uniform(key));
     key.b = 1;
     e->until_ns = before + inq_synth_scale(last - before, inq_synth_uniform(key));

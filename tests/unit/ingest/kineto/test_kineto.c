@@ -129,6 +129,29 @@ static void kineto__process_groups_in_both_forms(void **state)
     }
 }
 
+/* A rank that is listed twice is in the group once; partials hold lists that ascend. */
+static void kineto__ranks_of_a_group_ascend(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"[0, 2, 4, 6, 7]", "[7, 0, 2, 4, 6]",
+                                        "[0, 2, 2, 4, 6, 7, 7]", "[0, 2, 4, 7, 6, 0]"};
+    static const int32_t expected[] = {0, 2, 4, 6, 7};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char document[512];
+        (void)snprintf(document, sizeof document,
+                       "{\"distributedInfo\": {\"rank\": 0, \"world_size\": 8, \"pg_config\": "
+                       "[{\"pg_name\": \"7\", \"pg_size\": 5, \"ranks\": %s}]}, "
+                       "\"traceEvents\": []}",
+                       lists[i]);
+        struct inq_shard shard;
+        read_all_ways(document, &shard);
+        assert_int_equal(shard.n_groups, 1);
+        assert_int_equal(shard.groups[0].n_ranks, 5);
+        assert_memory_equal(shard.groups[0].ranks, expected, sizeof expected);
+        inq_shard_release(&shard);
+    }
+}
+
 /* The group of all ranks tells how many there are where the head of the file does not. */
 static void kineto__world_of_the_default_group(void **state)
 {
@@ -676,6 +699,7 @@ int main(void)
         cmocka_unit_test(kineto__members_before_and_after_the_events),
         cmocka_unit_test(kineto__absolute_times_have_no_base),
         cmocka_unit_test(kineto__process_groups_in_both_forms),
+        cmocka_unit_test(kineto__ranks_of_a_group_ascend),
         cmocka_unit_test(kineto__world_of_the_default_group),
         cmocka_unit_test(kineto__devices_and_jobs),
         cmocka_unit_test(kineto__what_is_missing_is_said),

@@ -9,6 +9,7 @@
 #include "ingest/scan/scan.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -182,6 +183,64 @@ static void scan_skip__any_value(void **state)
             assert_int_equal(scan.p - copy, cases[i].used);
         }
         free(copy);
+    }
+}
+
+/* Lists of numbers are passed over by blocks: wherever in them something else stands, it is seen.
+ */
+static void scan_skip__long_lists_of_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *odd;
+        enum inq_scan_result result;
+    } cases[] = {
+        {"1", INQ_SCAN_OK},         {", ", INQ_SCAN_OK},    {"-1.5e3", INQ_SCAN_OK},
+        {"[7, 8]", INQ_SCAN_OK},    {"\"]\"", INQ_SCAN_OK}, {"{\"a\": [1]}", INQ_SCAN_OK},
+        {"\n\t", INQ_SCAN_OK},      {"}", INQ_SCAN_BAD},    {":", INQ_SCAN_BAD},
+        {"\xac\xb1", INQ_SCAN_BAD}, {"\"", INQ_SCAN_MORE},  {"/", INQ_SCAN_BAD},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int at = 0; at < 80; at++) {
+            char text[1024] = "[";
+            size_t n = 1;
+            for (int k = 0; k < 80; k++) {
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s%d", k > 0 ? ", " : "",
+                                      k == at ? cases[i].odd : "", k == at ? ", " : "", 97 + k);
+                /* a value and a number beside it are two words without a comma, which is let pass
+                 */
+            }
+            n += (size_t)snprintf(text + n, sizeof text - n, "],");
+            char *copy;
+            struct inq_scan scan = over(text, &copy);
+            assert_int_equal(inq_scan_skip(&scan), cases[i].result);
+            if (cases[i].result == INQ_SCAN_OK) {
+                assert_int_equal(scan.p - copy, n - 1);
+            }
+            free(copy);
+        }
+    }
+}
+
+/* As long as a number may be, and longer, at any place of a block. */
+static void scan_skip__numbers_that_are_too_long(void **state)
+{
+    (void)state;
+    for (int before = 0; before < 12; before++) {
+        for (int len = 399; len <= 520; len++) {
+            char text[1024];
+            int n = snprintf(text, sizeof text, "[%.*s", before * 3,
+                             "11,22,33,44,55,66,77,88,99,00,12,");
+            memset(text + n, '7', (size_t)len);
+            (void)snprintf(text + n + len, sizeof text - (size_t)(n + len), ", 1],");
+            char *copy;
+            struct inq_scan scan = over(text, &copy);
+            enum inq_scan_result result = inq_scan_skip(&scan);
+            if (len <= 400 || len > 400 + 31) { /* a block may have ended in it */
+                assert_int_equal(result, len > 400 ? INQ_SCAN_BAD : INQ_SCAN_OK);
+            }
+            free(copy);
+        }
     }
 }
 
@@ -383,6 +442,8 @@ int main(void)
         cmocka_unit_test(scan_time__is_exact),
         cmocka_unit_test(scan_string__ends_where_a_string_can_end),
         cmocka_unit_test(scan_skip__any_value),
+        cmocka_unit_test(scan_skip__long_lists_of_numbers),
+        cmocka_unit_test(scan_skip__numbers_that_are_too_long),
         cmocka_unit_test(scan_skip__depth_is_bounded),
         cmocka_unit_test(scan_decode__gives_clean_utf8),
         cmocka_unit_test(scan_decode__cuts_between_characters),

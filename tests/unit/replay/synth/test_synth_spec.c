@@ -89,7 +89,7 @@ static void spec__says_what_is_wrong(void **state)
         {"layer=soon", "layer"},
         {"seed=-1", "seed"},
         {"args=newest", "new|old|seq"},
-        {"dp=128,tp=64,pp=64", "16384"},
+        {"dp=1025,tp=64", "65536"},
         {"pp=4,layers=3", "layers"},
         {"chunks=2", "chunks"},
         {"fault=slow", "unknown fault"},
@@ -105,6 +105,8 @@ static void spec__says_what_is_wrong(void **state)
         {"fault=long_last_stage", "pipeline"},
         {"fault=more_work:rank=1:factor=0.5", "factor"},
     };
+    struct inq_synth_spec largest;
+    assert_int_equal(inq_synth_spec_parse("dp=1024,tp=64", &largest, NULL), INQ_OK);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct inq_synth_spec spec;
         struct inq_err err = {0};

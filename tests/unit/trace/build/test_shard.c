@@ -99,7 +99,44 @@ static void fill__long_lists_of_ranks_are_shared(void **state)
     inq_shard_release(&shards[0]);
     assert_memory_equal(shards[1].groups[0].ranks, ranks, sizeof ranks);
     inq_shard_release(&shards[1]);
-    inq_strtab_release(&lists.lists);
+    inq_strtab_release(&lists.runs);
+    inq_arena_release(&lists.arena);
+}
+
+/* Runs are the list again, whatever it is. */
+static void fill__lists_of_ranks_are_kept_as_runs(void **state)
+{
+    (void)state;
+    static const int32_t odd[] = {0, 1, 2, 3, 8, 16, 24, 32, 33, 40, 50, 52, 99, INT32_MAX};
+    enum { N = sizeof odd / sizeof *odd };
+    struct inq_rank_lists lists = {.adding = PTHREAD_MUTEX_INITIALIZER};
+    int32_t ranks[3 * N];
+    for (int i = 0; i < 3 * N; i++) { /* shared from 32 on */
+        ranks[i] = i < 2 * N ? 2 * i : 100 + odd[i - 2 * N] / 2;
+    }
+    for (int shared = 0; shared < 2; shared++) {
+        struct inq_shard shard = {.shared = shared ? &lists : NULL};
+        for (uint32_t n = 0; n <= 3 * N; n++) {
+            struct inq_group group = {0};
+            assert_int_equal(inq_shard_keep_ranks(&shard, ranks, n, &group, NULL), INQ_OK);
+            assert_int_equal(group.n_ranks, n);
+            assert_memory_equal(group.ranks, ranks, n * sizeof *ranks);
+        }
+        struct inq_rank_runs runs = {0};
+        struct inq_group group = {0};
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(inq_rank_runs_add(&runs, odd[i], NULL), INQ_OK);
+        }
+        assert_int_equal(runs.n_ranks, N);
+        assert_int_equal(runs.rows[0].n, 4); /* 0 to 3, then 8, 16, 24, 32 */
+        assert_int_equal(runs.rows[1].stride, 8);
+        assert_int_equal(inq_shard_keep_runs(&shard, &runs, &group, NULL), INQ_OK);
+        assert_memory_equal(group.ranks, odd, sizeof odd);
+        inq_mem_free(runs.rows);
+        inq_shard_release(&shard);
+    }
+    inq_strtab_release(&lists.runs);
+    inq_arena_release(&lists.arena);
 }
 
 static void damage__counts_and_keeps_the_first_place(void **state)
@@ -327,6 +364,7 @@ int main(void)
         cmocka_unit_test(fill__lanes_are_found_again),
         cmocka_unit_test(fill__groups_are_the_same_by_name_and_ranks),
         cmocka_unit_test(fill__long_lists_of_ranks_are_shared),
+        cmocka_unit_test(fill__lists_of_ranks_are_kept_as_runs),
         cmocka_unit_test(damage__counts_and_keeps_the_first_place),
         cmocka_unit_test(finalize__sorts_by_lane_start_and_longer_first),
         cmocka_unit_test(finalize__calls_of_no_length_come_before_those_that_start_with_them),

@@ -32,6 +32,7 @@ OPERATORS = [  # what a slip of the hand makes of them
     (r"\+\+", "--"), (r"\+=", "-="),
     (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
 ]
+CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents"}
 NUMBER = re.compile(r"(?<![\w.\"])(\d+(?:\.\d+)?)(?![\w.\"])")
 
 
@@ -114,10 +115,23 @@ def stages(path, related):
         near = os.path.dirname(near)
     own = unit_tests(near)
     yield "near", sorted(own), {"unit." + t[5:] for t in own}
-    yield "cli", [], {"cli.golden", "cli.invariants", "cli.failures", "cli.documents"}
+    yield "cli", [], CLI_TESTS
     if not related:
         others = unit_tests("tests/unit") - own
         yield "unit", sorted(others), {"unit." + t[5:] for t in others}
+
+
+def first_failing(tests, names):
+    """The first of the named tests that fails, or has no end ("no end of ..."); None."""
+    for name, command, properties in tests:
+        if name in names:
+            code = run(command, properties.get("WORKING_DIRECTORY"),
+                       properties.get("ENVIRONMENT", ()))
+            if code is None:
+                return f"no end of {name}"
+            if code not in (0, properties.get("SKIP_RETURN_CODE")):
+                return name
+    return None
 
 
 def verdict(build, path, args, tests, unchanged):
@@ -130,14 +144,9 @@ def verdict(build, path, args, tests, unchanged):
     for stage, targets, names in stages(path, args.related):
         if run([*ninja, *targets, "inquest"]) != 0:
             return "no program"
-        for name, command, properties in tests:
-            if name in names:
-                code = run(command, properties.get("WORKING_DIRECTORY"),
-                           properties.get("ENVIRONMENT", ()))
-                if code is None:
-                    return f"no end of {name}"
-                if code not in (0, properties.get("SKIP_RETURN_CODE")):
-                    return f"{stage}: {name}"
+        failing = first_failing(tests, names)
+        if failing is not None:
+            return failing if failing.startswith("no ") else f"{stage}: {failing}"
     return None
 
 
@@ -155,6 +164,10 @@ def main():
     os.chdir(args.source)
     run(["ninja", "-C", build, f"-j{args.jobs}", "inquest"])
     tests, unchanged = list_tests(build), digest(build)
+    failing = first_failing(tests, CLI_TESTS)
+    if failing is not None:
+        print(f"{failing} fails without a mutation: whatever is changed would count as noticed")
+        return 1
     files = subprocess.check_output(["git", "ls-files", *args.folders], text=True).split()
     random.seed(args.seed)
     everything = [(path, i) for path in files if path.endswith(".c")

@@ -184,6 +184,7 @@ struct inq_snapshot {
     size_t missing;   /* runs: ranks without a trace */
     size_t outliers;  /* runs: steps that do not count, far off and not recurring */
     struct inq_workload work; /* runs */
+    char gpu[64];             /* runs: of all ranks; "" not known, or not the same */
     char unfit[400];          /* runs: why a team should not keep it as its baseline; "" nothing */
     char *command, *inputs;   /* what a baseline was made with and of; NULL not known */
     size_t n, cap;

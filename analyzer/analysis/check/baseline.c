@@ -214,6 +214,9 @@ int inq_baseline_write(const struct inq_snapshot *snapshot, const struct inq_che
         write_times(&json, snapshot);
         write_order(&json, snapshot);
     } else {
+        if (snapshot->gpu[0] != '\0') {
+            inq_json_string(&json, "gpu", snapshot->gpu);
+        }
         write_work(&json, &snapshot->work);
     }
     write_measures(&json, snapshot);
@@ -535,7 +538,7 @@ static int read_document(const struct cJSON *root, struct inq_baseline *baseline
     static const char *const keys[] = {"schema",       "subject",  "ranks",    "stages",
                                        "microbatches", "times_ns", "measures", "stage_times_ns",
                                        "times_of_run", "findings", "rules",    "made",
-                                       "order",        "work",     NULL};
+                                       "order",        "work",     "gpu",      NULL};
     struct inq_snapshot *s = &baseline->snapshot;
     const char *schema = inq_json_text(inq_json_get(root, "schema"), "");
     const char *subject = inq_json_text(inq_json_get(root, "subject"), "");
@@ -554,6 +557,7 @@ static int read_document(const struct cJSON *root, struct inq_baseline *baseline
     code = code == INQ_OK && schedule ? read_schedule(root, s, err) : code;
     code =
         code == INQ_OK && !schedule ? read_work(inq_json_get(root, "work"), &s->work, err) : code;
+    (void)snprintf(s->gpu, sizeof s->gpu, "%s", inq_json_text(inq_json_get(root, "gpu"), ""));
     code = code == INQ_OK ? read_measures(inq_json_get(root, "measures"), s, err) : code;
     code = code == INQ_OK ? read_findings(inq_json_get(root, "findings"), s, err) : code;
     return code == INQ_OK ? read_rules(inq_json_get(root, "rules"), &baseline->rules, err) : code;

@@ -337,6 +337,14 @@ static double joint_growth_of_stage(const struct inq_check_row *row, const struc
     return beyond && stage > 0.0 && rank > OF_THE_RANK * stage ? stage : 0.0;
 }
 
+/* "is less, but of 1 step where the baseline has 10": no gain is told. */
+static bool is_of_few_steps(const struct inq_check_row *row, char *text, size_t size)
+{
+    (void)snprintf(text, size, "is less, but of %" PRIu64 " step%s where the baseline has %" PRIu64,
+                   row->now.n, row->now.n == 1 ? "" : "s", row->base.n);
+    return row->now.n * FEWER_STEPS <= row->base.n && row->base.n > 0;
+}
+
 /* Against several runs, whose spread is measured. */
 static void verify_pooled(struct inq_check_row *row, const struct limits *limits, double allowed)
 {
@@ -347,6 +355,10 @@ static void verify_pooled(struct inq_check_row *row, const struct limits *limits
     bool over = growth > allowed;
     char text[96];
     row->limit = row->base.value + allowed;
+    if (growth < -allowed && is_of_few_steps(row, text, sizeof text)) {
+        say(row, text, "", false);
+        return;
+    }
     row->outcome = over || stage > 0.0 || creep > 0.0 ? INQ_CHECK_REGRESSED
                    : growth < -allowed                ? INQ_CHECK_IMPROVED
                                                       : INQ_CHECK_WITHIN;
@@ -390,11 +402,8 @@ static void verify_relative(struct inq_check_row *row, const struct limits *limi
         row->noisy = growth > slack;
         say(row, growth > slack ? noise_text(row, text, sizeof text) : "is within its limit", "",
             false);
-    } else if (row->now.n * FEWER_STEPS <= row->base.n && row->base.n > 0) {
+    } else if (is_of_few_steps(row, text, sizeof text)) {
         row->outcome = INQ_CHECK_WITHIN;
-        (void)snprintf(text, sizeof text,
-                       "is less, but of %" PRIu64 " steps where the baseline has %" PRIu64,
-                       row->now.n, row->base.n);
         say(row, text, "", false);
     } else {
         row->outcome = INQ_CHECK_IMPROVED;
@@ -621,6 +630,11 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
         return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed with --times %s",
                            times_text(base, text, sizeof text));
     }
+    if (now->gpu[0] != '\0' && base->gpu[0] != '\0' && strcmp(now->gpu, base->gpu) != 0) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "not comparable: this ran on another GPU, %s, and the baseline on %s",
+                           now->gpu, base->gpu);
+    }
     char text[400];
     if (!schedule && inq_workload_differs(&now->work, &base->work, text, sizeof text)) {
         return unfit[0] == '\0'
@@ -797,6 +811,25 @@ static const char *whose(const struct inq_check *check, const struct inq_check_r
 /* By most of the step's growth at least. */
 static const double EXPLAINS = 0.5;
 
+/* Every stage grew by nearly as much as the one that grew most: then it is no stage's matter. */
+static const double ALL_ALIKE = 0.75;
+
+static bool is_of_all_stages(const struct inq_check *check, const struct inq_check_row *best)
+{
+    size_t stages = 0;
+    double most = best->now.value - best->base.value;
+    for (size_t i = 0; i < check->n; i++) {
+        const struct inq_check_row *row = &check->rows[i];
+        bool stage =
+            row->now.kind == INQ_MEASURE_COMPUTE && strstr(row->now.name, ".stage") != NULL;
+        if (stage && !(row->now.value - row->base.value > ALL_ALIKE * most)) {
+            return false;
+        }
+        stages += stage;
+    }
+    return best->now.kind == INQ_MEASURE_COMPUTE && stages > 1;
+}
+
 /* "; mostly compute of stage 2 (+826 us), rank 3": the part that the step grew by. */
 static void explain_step(struct inq_check *check)
 {
@@ -821,11 +854,12 @@ static void explain_step(struct inq_check *check)
     }
     char growth[32];
     char title[INQ_MEASURE_NAME + 32];
-    const char *who = whose(check, best);
+    bool all = is_of_all_stages(check, best);
+    const char *who = all ? "" : whose(check, best);
     size_t used = strlen(step->message);
     (void)snprintf(
         step->message + used, sizeof step->message - used, "; mostly %s (+%s)%s%s",
-        title_of(&best->now, title, sizeof title),
+        all ? "compute of all stages" : title_of(&best->now, title, sizeof title),
         value_text(INQ_UNIT_NS, best->now.value - best->base.value, growth, sizeof growth),
         who[0] != '\0' ? ", " : "", who);
 }

@@ -94,6 +94,12 @@ int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
                            " ranks, and %" PRId32 " before",
                            run->ranks, pool->ranks);
     }
+    if (!first && run->gpu[0] != '\0' && pool->gpu[0] != '\0' && strcmp(run->gpu, pool->gpu) != 0) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "a baseline of several runs is of equal jobs: this one ran on %s, those "
+                           "before on %s",
+                           run->gpu, pool->gpu);
+    }
     pool->subject = INQ_SUBJECT_RUN;
     pool->ranks = run->ranks;
     if (!first && inq_workload_differs(&run->work, &pool->work, text, sizeof text)) {
@@ -101,6 +107,9 @@ int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
                            "a baseline of several runs is of equal jobs: this one has %s", text);
     }
     pool->work = first ? run->work : pool->work;
+    if (pool->gpu[0] == '\0') {
+        memcpy(pool->gpu, run->gpu, sizeof pool->gpu);
+    }
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < run->n; i++) {
         code = add_measure(pool, &run->measures[i], err);

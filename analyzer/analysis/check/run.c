@@ -416,7 +416,8 @@ static void stages_of_step(const struct peers *p, size_t step, double *mean, dou
 }
 
 /* A multiple of the mean of the others: stages hardly ever take equally long, and the median of a
- * few that do not is one of them, with all its noise. NaN: it is not in the step, or alone there. */
+ * few that do not is one of them, with all its noise. NaN: it is not in the step, or alone there.
+ */
 static double stage_ratio(const double *mean, size_t n, uint32_t role)
 {
     double sum = 0.0;
@@ -592,6 +593,16 @@ static int add_findings(struct measurer *m)
     return code;
 }
 
+/* A baseline is JSON, which gives other bytes back than such as are no text. */
+static void copy_plain(const char *text, char *buf, size_t size)
+{
+    size_t used = 0;
+    for (; *text != '\0' && used + 1 < size; text++) {
+        buf[used++] = (char)(*text >= ' ' && *text <= '~' ? *text : '?');
+    }
+    buf[used] = '\0';
+}
+
 static int add_all(struct measurer *m)
 {
     int code = add_step_time(m);
@@ -607,6 +618,7 @@ static int add_all(struct measurer *m)
     code = code == INQ_OK ? add_graph(m) : code;
     code = code == INQ_OK ? add_damage(m) : code;
     m->out->work = m->record.work;
+    copy_plain(m->record.device, m->out->gpu, sizeof m->out->gpu);
     m->out->outliers = m->record.n_outliers;
     say_unfit(m);
     return code == INQ_OK ? add_findings(m) : code;

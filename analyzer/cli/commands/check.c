@@ -449,7 +449,7 @@ static int compare_or_update(struct gate *g)
                                                        "with it"
                            : updates ? "'inquest analyze' says more; --force writes it all the same"
                                      : "if that is meant, write a new baseline with --update; "
-                                       "'inquest compare' compares runs of different sizes";
+                                       "'inquest compare' compares runs of different sizes and GPUs";
         (void)snprintf(err.path, sizeof err.path, "%s", g->subject != NULL ? g->subject : "");
         return inq_cli_fail(g->cli, &err, hint);
     }

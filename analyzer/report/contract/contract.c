@@ -170,6 +170,8 @@ static const struct inq_key baseline_keys[] = {
     INQ_KEY_IF("times_of_run", BOOLEAN, "", "they are of a recorded run, and may differ",
                "they are exact"),
     INQ_KEY_IF("order", TEXTS, "", "cells of each rank, as CSV", OF_A_RUN),
+    INQ_KEY_IF("gpu", TEXT, "", "that all ranks ran on",
+               "of a schedule, not recorded, or of several kinds"),
     INQ_KEY_OF_IF("work", OBJECT, "what a step does", "of a schedule, or no kernels were recorded",
                   work_keys),
     INQ_KEY_OF("measures", MAP_OF_OBJECTS, "by name, as in inquest list", measure_keys),

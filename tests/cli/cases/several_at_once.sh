@@ -24,5 +24,5 @@ echo '== two of one name would share a baseline'
 cp many/a.csv many/deep/a.csv
 "$INQ" check many/ --baseline base/; echo "exit $?"
 echo '== formats that lint does not have, and those that only it has'
-for format in csv svg perfetto; do "$INQ" schedule lint c.csv -f $format; echo "exit $?"; done
+for format in csv svg perfetto chakra; do "$INQ" schedule lint c.csv -f $format; echo "exit $?"; done
 for format in markdown junit; do "$INQ" schedule show c.csv -f $format; echo "exit $?"; done

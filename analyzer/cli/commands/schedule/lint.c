@@ -133,13 +133,19 @@ static int lint_files(struct inq_cli *cli, const struct inq_paths *paths)
     return status != INQ_EXIT_OK ? status : written;
 }
 
+/* The formats of the other verbs. */
+static bool draws_or_times(enum inq_format format)
+{
+    return format == INQ_FORMAT_CSV || format == INQ_FORMAT_PERFETTO || format == INQ_FORMAT_SVG ||
+           format == INQ_FORMAT_CHAKRA;
+}
+
 int inq_schedule_lint(struct inq_cli *cli)
 {
     struct inq_paths paths = {0};
     struct inq_err err = {0};
     bool schedules = false;
-    if (cli->format == INQ_FORMAT_CSV || cli->format == INQ_FORMAT_PERFETTO ||
-        cli->format == INQ_FORMAT_SVG) {
+    if (draws_or_times(cli->format)) {
         return inq_cli_usage(cli, "'inquest schedule show' writes the other formats",
                              "'inquest schedule lint' writes text, JSON, Markdown or what CI "
                              "systems show");

@@ -605,6 +605,59 @@ static void compare__refuses_what_does_not_compare(void **state)
     }
 }
 
+/* A step longer by what all stages take longer, by three quarters of the most at least, is no
+ * matter of the one that happens to lead. */
+static void compare__what_all_stages_have_in_common_is_no_stages_matter(void **state)
+{
+    (void)state;
+    static const struct {
+        double other;
+        const char *says;
+    } cases[] = {{57.6e6, "; mostly compute of all stages (+10.0 ms)"},
+                 {57.4e6, "; mostly compute of stage 1 (+10.0 ms)"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct inq_snapshot base = run_snapshot(100e6, 100e6, 100e6);
+        struct inq_snapshot now = run_snapshot(112e6, 112e6, 112e6);
+        add(&base, INQ_MEASURE_COMPUTE, "stage0", 50e6, 50e6, 50e6);
+        add(&base, INQ_MEASURE_COMPUTE, "stage1", 50e6, 50e6, 50e6);
+        add(&now, INQ_MEASURE_COMPUTE, "stage0", cases[i].other, cases[i].other, cases[i].other);
+        add(&now, INQ_MEASURE_COMPUTE, "stage1", 60e6, 60e6, 60e6);
+        struct inq_check check = compare(&now, &base, NULL);
+        assert_non_null(strstr(check.cause->message, cases[i].says));
+        inq_check_release(&check);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
+/* Another GPU is the reason for whatever got better or worse; where one is not recorded, nothing is
+ * said of it. */
+static void compare__another_gpu_is_told_and_not_its_numbers(void **state)
+{
+    (void)state;
+    static const char *const gpus[] = {"NVIDIA A100", "NVIDIA H100", ""};
+    for (size_t i = 0; i < 3; i++) {
+        struct inq_snapshot base = run_snapshot(100e6, 99e6, 101e6);
+        struct inq_snapshot now = run_snapshot(100e6, 99e6, 101e6);
+        struct inq_baseline baseline = {.snapshot = base};
+        struct inq_snapshot pool = {0};
+        struct inq_check check;
+        struct inq_err err = {0};
+        (void)snprintf(baseline.snapshot.gpu, sizeof base.gpu, "%s", gpus[0]);
+        (void)snprintf(now.gpu, sizeof now.gpu, "%s", gpus[i]);
+        int code = i == 1 ? INQ_UNSUPPORTED : INQ_OK;
+        assert_int_equal(inq_check_compare(&now, &baseline, NULL, &check, &err), code);
+        assert_int_equal(strstr(err.message, "NVIDIA H100") != NULL, i == 1);
+        inq_check_release(&check);
+        assert_int_equal(inq_snapshot_pool(&pool, &baseline.snapshot, NULL), INQ_OK);
+        assert_int_equal(inq_snapshot_pool(&pool, &now, NULL), code);
+        assert_string_equal(pool.gpu, gpus[0]);
+        inq_snapshot_release(&pool);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
 /* ---- schedules -------------------------------------------------------------------------------*/
 
 static struct inq_snapshot of_schedule(const char *kind, int64_t p2p_ns)
@@ -951,6 +1004,8 @@ int main(void)
         cmocka_unit_test(compare__new_findings),
         cmocka_unit_test(compare__a_finding_with_a_hostile_name_is_known_again),
         cmocka_unit_test(compare__refuses_what_does_not_compare),
+        cmocka_unit_test(compare__what_all_stages_have_in_common_is_no_stages_matter),
+        cmocka_unit_test(compare__another_gpu_is_told_and_not_its_numbers),
         cmocka_unit_test(schedule__regressions_and_gains),
         cmocka_unit_test(schedule__hardly_worse_is_told_with_its_digits),
         cmocka_unit_test(schedule__equal_passes_without_tolerance),

@@ -175,6 +175,25 @@ static void pool__a_rank_of_two_is_seen_with_its_stage(void **state)
     }
 }
 
+/* Half of the steps that each run has, or fewer, make no gain. */
+static void pool__few_steps_are_no_gain(void **state)
+{
+    (void)state;
+    for (uint64_t n = 5; n <= 6; n++) {
+        struct inq_baseline base = {0};
+        struct inq_check check;
+        struct inq_snapshot now = run_of(9.7e6);
+        pool_runs(&base.snapshot, (const double[]){10.0, 10.0, 10.0}, 3);
+        now.measures[0].n = n;
+        assert_int_equal(inq_check_compare(&now, &base, NULL, &check, NULL), INQ_OK);
+        assert_int_equal(check.rows[0].outcome, n == 5 ? INQ_CHECK_WITHIN : INQ_CHECK_IMPROVED);
+        assert_int_equal(strstr(check.rows[0].message, "is less, but of 5 steps") != NULL, n == 5);
+        inq_check_release(&check);
+        inq_snapshot_release(&now);
+        inq_baseline_release(&base);
+    }
+}
+
 static void pool__one_percent_a_week_is_told(void **state)
 {
     (void)state;
@@ -282,6 +301,7 @@ int main(void)
         cmocka_unit_test(pool__the_limit_is_the_spread_and_at_least_two_percent),
         cmocka_unit_test(pool__ranks_and_stages_are_held_closer),
         cmocka_unit_test(pool__a_rank_of_two_is_seen_with_its_stage),
+        cmocka_unit_test(pool__few_steps_are_no_gain),
         cmocka_unit_test(pool__one_percent_a_week_is_told),
         cmocka_unit_test(pool__is_read_as_written_and_keeps_a_year),
         cmocka_unit_test(pool__a_passing_outlier_makes_no_new_finding),

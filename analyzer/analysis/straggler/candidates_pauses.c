@@ -237,41 +237,41 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
 
 /* ---- pauses that others hide ----------------------------------------------------------------- */
 
-/* Ends of a rank's GPU work, ascending. */
-struct ends {
-    int64_t *ns;
+/* Starts and ends of a rank's GPU work, each ascending. */
+struct work {
+    int64_t *starts, *ends;
     size_t n;
 };
 
-static void sort_ends(const struct inq_events *events, struct ends *ends)
+static void sort_work(const struct inq_events *events, struct work *work)
 {
-    ends->n = 0;
+    work->n = 0;
     for (size_t i = 0; i < events->n; i++) {
         if (inq_row_is_work(events, i)) {
-            ends->ns[ends->n++] = events->start_ns[i] + events->dur_ns[i];
+            work->starts[work->n] = events->start_ns[i];
+            work->ends[work->n++] = events->start_ns[i] + events->dur_ns[i];
         }
     }
-    inq_sort_i64(ends->ns, ends->n);
+    inq_sort_i64(work->starts, work->n);
+    inq_sort_i64(work->ends, work->n);
 }
 
-/* Whether the GPU finished something just before: the host had waited for it. `at` goes along with
- * times that ascend. */
-static bool waited_for_gpu(const struct ends *ends, int64_t ns, size_t *at)
+/* Whether the GPU finished all that it had just before: the host had waited for it. One that has
+ * other work to do ends some of it before any call. */
+static bool waited_for_gpu(const struct work *work, int64_t ns)
 {
-    while (*at < ends->n && ends->ns[*at] <= ns) {
-        ++*at;
-    }
-    return *at > 0 && ns - ends->ns[*at - 1] <= INQ_PROMPT_NS;
+    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
+    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
+    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
 }
 
 /* The longest time without a call of each step of a rank; 0 where there is none. Time within a call
  * is none: it may wait for the GPU; nor is a wait for it that no call says. */
-static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct ends *ends,
+static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct work *work,
                           int64_t *silence)
 {
     const struct inq_calls *calls = &trace->ranks[rank].calls;
     size_t s = 0;
-    size_t at = 0;
 
     memset(silence, 0, trace->n_steps * sizeof(*silence));
     for (size_t i = 1; i < calls->n; i++) {
@@ -282,20 +282,20 @@ static void find_silences(const struct inq_trace *trace, uint32_t rank, const st
         }
         bool same = calls->lane[i] == calls->lane[i - 1] && s < trace->n_steps &&
                     trace->steps[s].rank_start_ns[rank] <= calls->start_ns[i];
-        if (same && ns > silence[s] && !waited_for_gpu(ends, calls->start_ns[i], &at)) {
+        if (same && ns > silence[s] && !waited_for_gpu(work, calls->start_ns[i])) {
             silence[s] = ns;
         }
     }
 }
 
 /* Whether a rank's calls show a pause like those that were seen. */
-static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct ends *ends,
+static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct work *work,
                           int64_t *silence)
 {
     const struct inq_step_stats *cells = p->q->cells;
     size_t n = 0;
 
-    find_silences(p->q->trace, rank, ends, silence);
+    find_silences(p->q->trace, rank, work, silence);
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         p->scratch[n++] = (double)silence[s];
     }
@@ -317,19 +317,20 @@ static int find_hidden(struct pauses *p, struct inq_err *err)
         most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
     }
     int64_t *silence = inq_mem_alloc((trace->n_steps + 1) * sizeof(*silence));
-    struct ends ends = {.ns = inq_mem_alloc((most + 1) * sizeof(*ends.ns))};
-    int code = silence && ends.ns
+    struct work work = {.starts = inq_mem_alloc((2 * most + 1) * sizeof(*work.starts))};
+    work.ends = work.starts ? work.starts + most : NULL;
+    int code = silence && work.starts
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
     for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
         if (!p->known[r] && !pauses_ever(p, r)) {
-            sort_ends(&trace->ranks[r].events, &ends);
-            p->hidden[r] = pauses_unseen(p, r, &ends, silence);
+            sort_work(&trace->ranks[r].events, &work);
+            p->hidden[r] = pauses_unseen(p, r, &work, silence);
             p->n_ranks += p->hidden[r];
         }
     }
     inq_mem_free(silence);
-    inq_mem_free(ends.ns);
+    inq_mem_free(work.starts);
     return code;
 }
 

@@ -8,6 +8,7 @@
 #include "trace/collectives.h"
 #include "trace/comm_rows.h"
 #include "trace/files.h"
+#include "trace/kernel_classes.h"
 #include "trace/kernel_kind.h"
 #include "trace/totals.h"
 

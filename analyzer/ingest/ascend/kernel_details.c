@@ -101,9 +101,6 @@ static bool find_columns(const char *line, const char *end, struct titles *found
 /* Where the table has no streams (level 0): computing and communication go on beside each other. */
 enum { LANE_COMPUTE = 0, LANE_COPY = 1, LANE_COMM = 2 };
 
-/* Names of kernels that are classified once; more are classified again. */
-enum { MAX_CLASSES = 4096 };
-
 /* When the first row of a step begins. */
 struct step {
     int64_t number, start_ns;
@@ -118,8 +115,7 @@ struct reading {
     struct step *steps;
     size_t n_steps, cap_steps;
     int64_t end_ns;
-    /* of kernels by their names' numbers, plus one; 0: not known yet */
-    uint8_t classes[MAX_CLASSES];
+    struct inq_kernel_classes classes;
 };
 
 static int add_name(struct reading *r, struct inq_text text, inq_str *name, struct inq_err *err)
@@ -199,20 +195,6 @@ static bool is_collective(const struct reading *r)
             !inq_text_is(core, "AI_VECTOR_CORE"));
 }
 
-static enum inq_op_class class_of(struct reading *r, inq_str name)
-{
-    uint8_t *known = name < MAX_CLASSES ? &r->classes[name] : NULL;
-    if (known != NULL && *known != 0) {
-        return (enum inq_op_class)(*known - 1);
-    }
-    const char *text = inq_strtab_get(&r->shard->names, name);
-    enum inq_op_class cls = inq_classify_kernel(text, strlen(text));
-    if (known != NULL) {
-        *known = (uint8_t)(cls + 1);
-    }
-    return cls;
-}
-
 static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct inq_err *err)
 {
     struct inq_event_row row = {.start_ns = start_ns,
@@ -226,7 +208,7 @@ static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct i
         return code;
     }
     bool comm = is_collective(r);
-    row.cls = comm ? INQ_CLASS_COMM : class_of(r, row.name);
+    row.cls = comm ? INQ_CLASS_COMM : inq_kernel_class(&r->classes, &r->shard->names, row.name);
     if (row.cls == INQ_CLASS_COMM && !comm) {
         return INQ_OK; /* a core that runs all of a collective, which has its own row */
     }
@@ -355,6 +337,7 @@ static int read_details(struct inq_source *source, struct inq_shard *shard, stru
                                                    : "no device work is recognized";
     }
     inq_window_release(&window);
+    inq_kernel_classes_release(&r->classes);
     inq_mem_free(r->steps);
     inq_mem_free(r);
     return code;

@@ -36,6 +36,7 @@ struct reading {
     struct caller *callers;
     struct inq_map callers_by_id;
     struct inq_map devices; /* ids of the device's nodes */
+    struct inq_kernel_classes classes;
     /* nodes without times, until one of the device has some */
     bool timed;
     size_t n_ops, cap_ops, n_op_deps, cap_op_deps;
@@ -438,12 +439,11 @@ static int add_label(struct reading *r, const struct inq_chakra_node *node,
 static int place_kernel(struct reading *r, const struct inq_chakra_node *node,
                         struct inq_event_row *row, struct inq_err *err)
 {
-    const char *name = inq_strtab_get(&r->shard->names, row->name);
     int64_t lane = is_comm(node) ? LANE_COMM : is_copy(node) ? LANE_COPY : LANE_COMPUTE;
     lane = node->stream >= 0 ? node->stream : lane;
     row->cls = is_comm(node)   ? INQ_CLASS_COMM
                : is_copy(node) ? INQ_CLASS_COPY
-                               : inq_classify_kernel(name, strlen(name));
+                               : inq_kernel_class(&r->classes, &r->shard->names, row->name);
     row->kind = row->cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row->kind;
     int code = inq_rank_lane(r->rank, INQ_LANE_STREAM, -1, lane, &row->lane, err);
     return code == INQ_OK ? add_launch(r, node, &row->launch, err) : code;
@@ -728,6 +728,7 @@ int inq_chakra_rows(struct inq_shard *shard, inq_chakra_next next, void *ctx, st
     code = code == INQ_OK ? finish(r, err) : code;
     inq_map_release(&r->callers_by_id);
     inq_map_release(&r->devices);
+    inq_kernel_classes_release(&r->classes);
     inq_mem_free(r->callers);
     inq_mem_free(r->ops);
     inq_mem_free(r->op_deps);

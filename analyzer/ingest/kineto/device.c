@@ -206,7 +206,7 @@ static bool is_idle(const struct inq_kineto *k, inq_str name)
 static void make_work(struct inq_kineto *k, size_t row)
 {
     struct inq_events *e = &k->rank->events;
-    enum inq_op_class cls = inq_kineto_kernel_class(k, e->name[row]);
+    enum inq_op_class cls = inq_kernel_class(&k->classes, &k->shard->names, e->name[row]);
     if (cls != INQ_CLASS_COMM && is_idle(k, e->name[row])) {
         return;
     }

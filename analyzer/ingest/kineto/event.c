@@ -177,8 +177,9 @@ static int grid_of(struct inq_kineto *k, const struct inq_scan_event *event, uin
 static int add_gpu_work(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                         struct inq_part *part, int64_t offset)
 {
-    bool comm = cat == INQ_CAT_KERNEL && (INQ_HAS(event, COLLECTIVE) ||
-                                          inq_kineto_kernel_class(k, part->name) == INQ_CLASS_COMM);
+    bool comm = cat == INQ_CAT_KERNEL &&
+                (INQ_HAS(event, COLLECTIVE) ||
+                 inq_kernel_class(&k->classes, &k->shard->names, part->name) == INQ_CLASS_COMM);
     int code = comm ? inq_kineto_comm(k, event, true, offset, &part->comm) : INQ_OK;
     if (code == INQ_OK && INQ_HAS(event, GRID)) {
         code = grid_of(k, event, &part->launch);

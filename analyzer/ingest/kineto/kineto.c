@@ -512,7 +512,8 @@ static int deliver(struct document *d, const struct inq_shape_leaf *leaf, const 
             return read_again(d, start);
         }
         int code = inq_kineto_name(&d->k, event->text[INQ_FIELD_NAME], offset, &name);
-        if (code != INQ_OK || inq_kineto_kernel_class(&d->k, name) == INQ_CLASS_COMM) {
+        if (code != INQ_OK ||
+            inq_kernel_class(&d->k.classes, &d->k.shard->names, name) == INQ_CLASS_COMM) {
             return code != INQ_OK ? code : read_again(d, start);
         }
     }
@@ -776,7 +777,7 @@ static int init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *e
 
 static void release(struct inq_kineto *k)
 {
-    inq_mem_free(k->kernel_class);
+    inq_kernel_classes_release(&k->classes);
     inq_mem_free(k->scratch);
     inq_mem_free(k->grids);
     inq_launches_release(&k->inputs);

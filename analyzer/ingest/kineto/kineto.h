@@ -116,8 +116,7 @@ struct inq_kineto {
 
     /* names */
     uint32_t memo[INQ_NAME_MEMO]; /* string ids by a cheap hash of the text */
-    uint8_t *kernel_class;        /* by string id: 1 + class, 0 not known yet */
-    size_t kernel_class_n;
+    struct inq_kernel_classes classes;
     char *scratch;            /* [INQ_SCAN_MAX_STRING] */
     struct inq_text cat_text; /* the last category looked up */
     char cat_bytes[64];

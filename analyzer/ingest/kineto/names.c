@@ -81,24 +81,3 @@ int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, 
     k->memo[slot] = *id;
     return code;
 }
-
-enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name)
-{
-    if (name < k->kernel_class_n && k->kernel_class[name] != 0) {
-        return (enum inq_op_class)(k->kernel_class[name] - 1);
-    }
-    const struct inq_strtab *names = &k->shard->names;
-    enum inq_op_class cls =
-        inq_classify_kernel(inq_strtab_get(names, name), inq_strtab_len(names, name));
-    if (name >= k->kernel_class_n) {
-        size_t cap = k->kernel_class_n;
-        size_t need = (size_t)name + 1;
-        if (inq_mem_grow(&k->kernel_class, &cap, need, 1, UINT32_MAX, NULL) != INQ_OK) {
-            return cls; /* only a cache */
-        }
-        memset(k->kernel_class + k->kernel_class_n, 0, cap - k->kernel_class_n);
-        k->kernel_class_n = cap;
-    }
-    k->kernel_class[name] = (uint8_t)(1 + cls);
-    return cls;
-}

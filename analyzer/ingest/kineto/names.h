@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names as strings of the shard, and the classes of kernels by them. */
+/* Names as strings of the shard. */
 #ifndef INQ_INGEST_KINETO_NAMES_H
 #define INQ_INGEST_KINETO_NAMES_H
 
@@ -9,6 +9,5 @@
 bool inq_kineto_is_plain(struct inq_text text);
 /* Interns a text as written; damage in it is counted at `offset`. */
 int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
-enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name);
 
 #endif

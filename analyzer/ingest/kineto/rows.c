@@ -228,7 +228,9 @@ int inq_kineto_add_row(struct inq_kineto *k, enum inq_cat cat, const struct inq_
         .cls = row_kinds[cat].cls,
     };
     if (cat == INQ_CAT_KERNEL) {
-        row.cls = part->comm != INQ_NONE ? INQ_CLASS_COMM : inq_kineto_kernel_class(k, part->name);
+        row.cls = part->comm != INQ_NONE
+                      ? INQ_CLASS_COMM
+                      : inq_kernel_class(&k->classes, &k->shard->names, part->name);
     }
     k->slices += row.kind == INQ_EVENT_SLICE;
     int code = note_external(k, part->external_id);

@@ -96,75 +96,69 @@ static enum section child_of(enum section section, struct inq_text key, int firs
 
 #define AT(member) offsetof(struct inq_rocprof_record, member)
 
-/* By the key of the object they are in, and their own. */
+/* By the key of the object they are in, and their own. Texts are of the record itself. */
 static const struct {
     const char *in, *key;
     size_t at;
-} numbers[] = {
-    {"", "kind", AT(kind)},
-    {"", "operation", AT(operation)},
-    {"", "thread_id", AT(thread)},
-    {"correlation_id", "internal", AT(correlation)},
-    {"", "start_timestamp", AT(start_ns)},
-    {"", "end_timestamp", AT(end_ns)},
-    {"dispatch_info", "kernel_id", AT(kernel)},
-    {"agent_id", "handle", AT(agent)},
-    {"queue_id", "handle", AT(queue)},
-    {"stream_id", "handle", AT(stream)},
-    {"grid_size", "x", AT(grid[0])},
-    {"grid_size", "y", AT(grid[1])},
-    {"grid_size", "z", AT(grid[2])},
-    {"workgroup_size", "x", AT(block[0])},
-    {"workgroup_size", "y", AT(block[1])},
-    {"workgroup_size", "z", AT(block[2])},
-    {"src_agent_id", "handle", AT(source)},
-    {"dst_agent_id", "handle", AT(target)},
-    {"", "bytes", AT(bytes)},
-    {"id", "handle", AT(handle)},
-    {"", "type", AT(type)},
-    {"", "cu_count", AT(units)},
-    {"", "kernel_id", AT(kernel)},
-    {"", "key", AT(key)},
-    {"", "pid", AT(pid)},
+    bool text;
+} fields[] = {
+    {"", "kind", AT(kind), false},
+    {"", "operation", AT(operation), false},
+    {"", "thread_id", AT(thread), false},
+    {"correlation_id", "internal", AT(correlation), false},
+    {"", "start_timestamp", AT(start_ns), false},
+    {"", "end_timestamp", AT(end_ns), false},
+    {"dispatch_info", "kernel_id", AT(kernel), false},
+    {"agent_id", "handle", AT(agent), false},
+    {"queue_id", "handle", AT(queue), false},
+    {"stream_id", "handle", AT(stream), false},
+    {"grid_size", "x", AT(grid[0]), false},
+    {"grid_size", "y", AT(grid[1]), false},
+    {"grid_size", "z", AT(grid[2]), false},
+    {"workgroup_size", "x", AT(block[0]), false},
+    {"workgroup_size", "y", AT(block[1]), false},
+    {"workgroup_size", "z", AT(block[2]), false},
+    {"src_agent_id", "handle", AT(source), false},
+    {"dst_agent_id", "handle", AT(target), false},
+    {"", "bytes", AT(bytes), false},
+    {"id", "handle", AT(handle), false},
+    {"", "type", AT(type), false},
+    {"", "cu_count", AT(units), false},
+    {"", "kernel_id", AT(kernel), false},
+    {"", "key", AT(key), false},
+    {"", "pid", AT(pid), false},
+    {"", "name", AT(name), true},
+    {"", "product_name", AT(product), true},
+    {"", "formatted_kernel_name", AT(formatted), true},
+    {"", "demangled_kernel_name", AT(demangled), true},
+    {"", "kernel_name", AT(mangled), true},
+    {"", "hostname", AT(host), true},
+    {"", "value", AT(value), true},
+    {"", "kind", AT(domain), true},
 };
 
-/* Of the record itself. */
-static const struct {
-    const char *key;
-    size_t at;
-} texts[] = {
-    {"name", AT(name)},
-    {"product_name", AT(product)},
-    {"formatted_kernel_name", AT(formatted)},
-    {"demangled_kernel_name", AT(demangled)},
-    {"kernel_name", AT(mangled)},
-    {"hostname", AT(host)},
-    {"value", AT(value)},
-    {"kind", AT(domain)},
-};
+enum { N_FIELDS = sizeof fields / sizeof *fields, OPERATIONS = N_FIELDS };
 
-static void take_number(struct inq_rocprof_record *record, const char *in, struct inq_text key,
-                        struct inq_text text)
+/* The field of such a key, written as text or not; -1: none. */
+static int find(const char *in, struct inq_text key, bool text)
 {
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(numbers[i].in, in) == 0 && inq_text_is(key, numbers[i].key)) {
-            int64_t *out = (int64_t *)(void *)((char *)record + numbers[i].at);
-            if (!inq_scan_int(text.p, text.n, out) || *out < 0) {
-                record->bad_number = true;
-                *out = -1;
-            }
-            return;
+    for (int i = 0; i < N_FIELDS; i++) {
+        if (fields[i].text == text && inq_text_is(key, fields[i].key) &&
+            strcmp(fields[i].in, in) == 0) {
+            return i;
         }
     }
+    return -1;
 }
 
-static void take_text(struct inq_rocprof_record *record, struct inq_text key, struct inq_text text)
+static void take(struct inq_rocprof_record *record, const struct inq_layout_value *value)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (inq_text_is(key, texts[i].key)) {
-            *(struct inq_text *)(void *)((char *)record + texts[i].at) = text;
-            return;
-        }
+    void *at = (char *)record + fields[value->field].at;
+    if (fields[value->field].text) {
+        *(struct inq_text *)at = value->text;
+    } else if (!inq_scan_int(value->text.p, value->text.n, (int64_t *)at) || *(int64_t *)at < 0) {
+        record->bad_number = true;
+        *(int64_t *)at = -1;
     }
 }
 
@@ -186,26 +180,27 @@ static const char *entered(struct inq_text key)
 enum { MAX_DEPTH = 4 };
 
 /* At the value of a member. */
-static enum inq_scan_result scan_value(struct inq_scan *scan, struct inq_rocprof_record *record,
-                                       const char *in, struct inq_text key, int first)
+static enum inq_scan_result scan_value(struct inq_scan *scan, struct inq_layouts *layouts,
+                                       struct inq_rocprof_record *record, const char *in,
+                                       struct inq_text key, int first)
 {
-    struct inq_text text = {scan->p, 0};
+    bool quoted = first == '"';
+    struct inq_layout_value value = {{scan->p, 0}, OPERATIONS};
     enum inq_scan_result result;
-    if (first == '"') {
-        result = inq_scan_string(scan, &text);
-    } else if (first == '{' || first == '[') {
+    if (first == '{' || first == '[') {
         result = inq_scan_skip(scan);
         if (result == INQ_SCAN_OK && inq_text_is(key, "operations")) {
-            record->operations = (struct inq_text){text.p, (uint32_t)(scan->p - text.p)};
+            value.text.n = (uint32_t)(scan->p - value.text.p);
+            record->operations = value.text;
+            inq_layouts_note(layouts, &value); /* no scalar: such a record is not learned */
         }
         return result;
-    } else {
-        result = inq_scan_bare(scan, &text);
     }
-    if (result == INQ_SCAN_OK && first == '"' && in[0] == '\0') {
-        take_text(record, key, text);
-    } else if (result == INQ_SCAN_OK && first != '"') {
-        take_number(record, in, key, text);
+    result = quoted ? inq_scan_string(scan, &value.text) : inq_scan_bare(scan, &value.text);
+    value.field = find(in, key, quoted);
+    if (result == INQ_SCAN_OK && value.field >= 0) {
+        inq_layouts_note(layouts, &value);
+        take(record, &value);
     }
     return result;
 }
@@ -213,17 +208,17 @@ static enum inq_scan_result scan_value(struct inq_scan *scan, struct inq_rocprof
 static void clear(struct inq_rocprof_record *record)
 {
     *record = (struct inq_rocprof_record){0};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        *(int64_t *)(void *)((char *)record + numbers[i].at) = -1;
+    for (size_t i = 0; i < N_FIELDS && !fields[i].text; i++) {
+        *(int64_t *)(void *)((char *)record + fields[i].at) = -1;
     }
 }
 
-/* Reads the object at whose opening brace the cursor is, and goes behind it. */
-static enum inq_scan_result scan_record(struct inq_scan *scan, struct inq_rocprof_record *record)
+/* Reads the object at whose opening brace the cursor is, key by key, and goes behind it. */
+static enum inq_scan_result scan_record(struct inq_scan *scan, struct inq_layouts *layouts,
+                                        struct inq_rocprof_record *record)
 {
     const char *in[MAX_DEPTH] = {""};
     size_t depth = 1;
-    clear(record);
     scan->p++;
     while (depth > 0) {
         struct inq_text key = {NULL, 0};
@@ -238,7 +233,7 @@ static enum inq_scan_result scan_record(struct inq_scan *scan, struct inq_rocpro
             in[depth++] = inner;
             scan->p++;
         } else if (result == INQ_SCAN_OK) {
-            result = scan_value(scan, record, in[depth - 1], key, first);
+            result = scan_value(scan, layouts, record, in[depth - 1], key, first);
         }
         if (result != INQ_SCAN_OK) {
             return result;
@@ -278,7 +273,9 @@ struct reading {
     size_t depth;      /* of OTHER's own objects and lists */
     uint32_t lists;    /* which of those are lists, a bit each */
     bool lost;         /* a record is looked for */
-    uint64_t looked;   /* bytes that looking has cost */
+    bool learn;        /* the record was read key by key */
+    struct inq_layouts layouts;
+    uint64_t looked; /* bytes that looking has cost */
     struct inq_rocprof process;
 };
 
@@ -331,11 +328,23 @@ static int close_section(struct reading *r, struct inq_err *err)
 static enum inq_scan_result scan_one(struct reading *r, struct inq_scan *scan, struct inq_text key,
                                      int first, struct inq_rocprof_record *record)
 {
+    struct inq_layouts *layouts = &r->layouts;
+    int tag = 0;
     clear(record);
+    r->learn = false;
     if (!has_records(r->section)) {
         return inq_scan_skip(scan);
     }
-    return first == '{' ? scan_record(scan, record) : scan_value(scan, record, "", key, first);
+    if (first == '{' && inq_layouts_match(layouts, &scan->p, scan->end, &tag)) {
+        for (size_t i = 0; i < layouts->n_values; i++) {
+            take(record, &layouts->values[i]);
+        }
+        return INQ_SCAN_OK;
+    }
+    r->learn = first == '{';
+    inq_layouts_begin(layouts);
+    return first == '{' ? scan_record(scan, layouts, record)
+                        : scan_value(scan, layouts, record, "", key, first);
 }
 
 static int take_value(struct reading *r, const struct inq_rocprof_record *record,
@@ -411,11 +420,13 @@ static int step(struct reading *r, struct inq_err *err)
         }
         return open_section(r, child, first, err);
     }
+    const char *value = scan.p;
     enum inq_scan_result result = scan_one(r, &scan, key, first, &record);
     if (result != INQ_SCAN_OK) {
         return settle(r, result, err);
     }
-    int code = take_value(r, &record, err);
+    int code = r->learn ? inq_layouts_learn(&r->layouts, value, scan.p, 0, err) : INQ_OK;
+    code = code == INQ_OK ? take_value(r, &record, err) : code;
     r->window.p += scan.p - r->window.p;
     return code;
 }
@@ -455,7 +466,10 @@ static bool is_found(struct reading *r, const char *at, const char *end)
     if (*at != '{' || !has_records(r->section)) {
         return false;
     }
-    bool good = scan_record(&scan, &record) == INQ_SCAN_OK && is_whole(r->section, &record);
+    clear(&record);
+    inq_layouts_begin(&r->layouts);
+    bool good =
+        scan_record(&scan, &r->layouts, &record) == INQ_SCAN_OK && is_whole(r->section, &record);
     r->looked += (uint64_t)(scan.p - at);
     return good;
 }
@@ -541,6 +555,7 @@ static int read_rocprof(struct inq_source *source, struct inq_shard *shard, stru
         say_what_is_missing(shard);
     }
     inq_window_release(&r->window);
+    inq_layouts_release(&r->layouts);
     inq_mem_free(r);
     return code;
 }

@@ -262,8 +262,7 @@ static void name_events(struct inq_rocprof *p)
         (void)inq_map_get(copy ? &p->operations : &p->kernels, p->event_names[i], &name);
         e->name[i] = name;
         if (!copy) {
-            const char *text = text_of(p, name);
-            e->cls[i] = (uint8_t)inq_classify_kernel(text, strlen(text));
+            e->cls[i] = (uint8_t)inq_kernel_class(&p->classes, &p->shard->names, name);
         }
     }
 }
@@ -437,6 +436,7 @@ int inq_rocprof_finish(struct inq_rocprof *p, struct inq_err *err)
     inq_mem_free(p->gpus);
     inq_map_release(&p->operations);
     inq_map_release(&p->kernels);
+    inq_kernel_classes_release(&p->classes);
     inq_map_release(&p->markers);
     inq_mem_free(p->event_names);
     inq_mem_free(p->call_names);

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "ingest/scan/scan.h"
 #include "trace/build/build.h"
+#include "trace/trace.h"
 
 /* The name of the format in reports. */
 #define INQ_ROCPROF_FORMAT "rocprof"
@@ -49,7 +50,8 @@ struct inq_rocprof {
     struct inq_map operations; /* of the kind and number: name */
     struct inq_map kernels;    /* by their id: name */
     struct inq_map markers;    /* by correlation: text */
-    uint64_t *event_names;     /* of each event: its kernel's id, or the operation of a copy */
+    struct inq_kernel_classes classes;
+    uint64_t *event_names; /* of each event: its kernel's id, or the operation of a copy */
     size_t n_event_names, cap_event_names;
     uint64_t *call_names; /* of each call: its operation */
     size_t n_call_names, cap_call_names;

@@ -280,8 +280,8 @@ static void layouts__agree_with_the_reader_on_mutated_objects(void **state)
     (void)state;
     static const char *const texts[] = {
         "{\"a\": 1, \"x\": 2.5, \"bb\": \"text\", \"y\": \"\"}",
-        "{\"h\": {\"a\": 3, \"id\": \"0x7f\"}, \"in\": [{\"a\": 17, \"ccc\": 5}, {\"a\": 18}], "
-        "\"z\": 0}",
+        ("{\"h\": {\"a\": 3, \"id\": \"0x7f\"}, \"in\": [{\"a\": 17, \"ccc\": 5}, {\"a\": 18}], "
+         "\"z\": 0}"),
         "{\"x\":[1,2,[\"s\",{}]],\"ccc\":\"long text of more than eight bytes\",\"bb\":-1.5e3}",
         "{\n  \"a\" : \"1768464000000000\",\n  \"bb\" : null ,\n  \"in\" : [ ]\n}",
     };

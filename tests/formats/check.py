@@ -309,6 +309,16 @@ def untimed(inquest, name, source, kineto, work):
     return good
 
 
+def tables(inquest, fault, source, kineto, work):
+    """rocprofv3's tables of kernels: without steps, so only what is slow and who."""
+    out = os.path.join(work, "rocprofv3-csv-" + fault.replace(" ", "-"))
+    run(sys.executable, os.path.join(HERE, "convert.py"), "rocprofv3-csv", source, out)
+    if {f for f in faults(report(inquest, out)) if f[0] == "slow_device"} == faults(kineto):
+        return True
+    print("rocprofv3-csv, %s: finds %s" % (fault, sorted(faults(report(inquest, out)))))
+    return False
+
+
 def main():
     inquest = os.path.abspath(sys.argv[1])
     good = True
@@ -325,6 +335,8 @@ def main():
             good = untimed(inquest, fault, source, kineto, work) and good
             if fault == "late host":
                 good = inspector(inquest, source, work) and good
+            if fault in ("slow device", "healthy"):
+                good = tables(inquest, fault, source, kineto, work) and good
             if fault == "slow device":
                 good = graphs(inquest, source, work) and good
                 good = telemetry(inquest, source) and good

@@ -313,7 +313,7 @@ def tables(inquest, fault, source, kineto, work):
     """rocprofv3's tables of kernels: without steps, so only what is slow and who."""
     out = os.path.join(work, "rocprofv3-csv-" + fault.replace(" ", "-"))
     run(sys.executable, os.path.join(HERE, "convert.py"), "rocprofv3-csv", source, out)
-    if {f for f in faults(report(inquest, out)) if f[0] == "slow_device"} == faults(kineto):
+    if {f for f in faults(report(inquest, out)) if f[0] == "slow_gpu"} == faults(kineto):
         return True
     print("rocprofv3-csv, %s: finds %s" % (fault, sorted(faults(report(inquest, out)))))
     return False

@@ -36,6 +36,7 @@ extern const struct inq_reader inq_reader_nccl_profiler; /* its example's: Chrom
 extern const struct inq_reader inq_reader_xspace;        /* ingest/xla/xspace.c */
 extern const struct inq_reader inq_reader_chakra;        /* ingest/chakra/chakra.c */
 extern const struct inq_reader inq_reader_rocprof;       /* rocprofv3's JSON */
+extern const struct inq_reader inq_reader_rocprof_csv;   /* rocprofv3's tables */
 extern const struct inq_reader inq_reader_ascend;        /* kernel_details.csv */
 extern const struct inq_reader inq_reader_partial;       /* ingest/partial/read.c */
 extern const struct inq_reader inq_reader_log;           /* log.c: text */

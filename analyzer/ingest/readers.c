@@ -7,10 +7,10 @@
 
 /* Of two readers as sure of themselves, the first here wins. */
 static const struct inq_reader *const table[] = {
-    &inq_reader_partial,       &inq_reader_kineto, &inq_reader_op_table,  &inq_reader_primus,
-    &inq_reader_flight,        &inq_reader_xspace, &inq_reader_telemetry, &inq_reader_inspector,
-    &inq_reader_nccl_profiler, &inq_reader_chakra, &inq_reader_rocprof,   &inq_reader_ascend,
-    &inq_reader_perseus,       &inq_reader_log,
+    &inq_reader_partial,       &inq_reader_kineto,  &inq_reader_op_table,  &inq_reader_primus,
+    &inq_reader_flight,        &inq_reader_xspace,  &inq_reader_telemetry, &inq_reader_inspector,
+    &inq_reader_nccl_profiler, &inq_reader_chakra,  &inq_reader_rocprof,   &inq_reader_ascend,
+    &inq_reader_rocprof_csv,   &inq_reader_perseus, &inq_reader_log,
 #ifdef INQ_HAVE_SQLITE
     &inq_reader_nsys,
 #endif

@@ -8,6 +8,7 @@ Runs of `inquest synth` with and without planted faults are written in the other
 (convert.py), and each is analyzed. Of a format must agree with Kineto's report: what is found above
 info, on which ranks; the classes of the account that the format records."""
 import glob
+import gzip
 import json
 import os
 import re
@@ -174,6 +175,22 @@ def agree(inquest, folder):
     return good
 
 
+def sizes(inquest, source, folder):
+    """Traces that did not record sizes get them from the records beside them."""
+    shutil.copytree(source, folder)
+    run(sys.executable, os.path.join(HERE, "convert.py"), "inspector", source, folder)
+    for path in glob.glob(os.path.join(folder, "*.trace.json.gz")):
+        with gzip.open(path, "rt") as file:
+            text = re.sub(r'"(In msg nelems|Out msg nelems|dtype)": *("[^"]*"|\d+),? *', "", file.read())
+        with gzip.open(path, "wt", compresslevel=1) as file:
+            file.write(re.sub(r",(\s*})", r"\1", text))
+    alone, both = report(inquest, source), report(inquest, folder)
+    if [row["bytes"] for row in alone["collectives"]["by_op"]] == [row["bytes"] for row in both["collectives"]["by_op"]]:
+        return True
+    print("inspector: traces without sizes do not get those of the records")
+    return False
+
+
 def inspector(inquest, source, work):
     """Records beside the traces of the same run add nothing to it; those without times are counted."""
     good = beside(inquest, source, "inspector", os.path.join(work, "beside"))
@@ -183,6 +200,7 @@ def inspector(inquest, source, work):
         print("nccl-profiler: dumps beside traces change the report")
         good = False
     good = agree(inquest, os.path.join(work, "beside")) and good
+    good = sizes(inquest, source, os.path.join(work, "sizes")) and good
     good = agree(inquest, os.path.join(work, "beside-dumps")) and good
     records, parts = os.path.join(work, "records"), os.path.join(work, "parts")
     run(sys.executable, os.path.join(HERE, "convert.py"), "inspector", source, records)
@@ -291,6 +309,16 @@ def untimed(inquest, name, source, kineto, work):
     return good
 
 
+def tables(inquest, fault, source, kineto, work):
+    """rocprofv3's tables of kernels: without steps, so only what is slow and who."""
+    out = os.path.join(work, "rocprofv3-csv-" + fault.replace(" ", "-"))
+    run(sys.executable, os.path.join(HERE, "convert.py"), "rocprofv3-csv", source, out)
+    if {f for f in faults(report(inquest, out)) if f[0] == "slow_gpu"} == faults(kineto):
+        return True
+    print("rocprofv3-csv, %s: finds %s" % (fault, sorted(faults(report(inquest, out)))))
+    return False
+
+
 def main():
     inquest = os.path.abspath(sys.argv[1])
     good = True
@@ -307,6 +335,8 @@ def main():
             good = untimed(inquest, fault, source, kineto, work) and good
             if fault == "late host":
                 good = inspector(inquest, source, work) and good
+            if fault in ("slow device", "healthy"):
+                good = tables(inquest, fault, source, kineto, work) and good
             if fault == "slow device":
                 good = graphs(inquest, source, work) and good
                 good = telemetry(inquest, source) and good

@@ -277,6 +277,24 @@ def rocprofv3(ranks, out):
         write(out, "%d_results.json" % rank.rank, sdk.document())
 
 
+def rocprofv3_csv(ranks, out):
+    """rocprofv3 --kernel-trace --output-format csv: PID_kernel_trace.csv, in a folder for each host."""
+    titles = ["Kind", "Agent_Id", "Queue_Id", "Stream_Id", "Thread_Id", "Dispatch_Id", "Kernel_Id", "Kernel_Name"]
+    titles += ["Correlation_Id", "Start_Timestamp", "End_Timestamp", "LDS_Block_Size", "Scratch_Size", "VGPR_Count"]
+    titles += ["Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z", "Grid_Size_X", "Grid_Size_Y", "Grid_Size_Z"]
+    for rank in ranks:
+        lines, kernels, boot = [",".join('"%s"' % t for t in titles)], {}, 10**12
+        for i, e in enumerate(sorted(rank.of("kernel"), key=lambda e: e["start"])):
+            block = e["args"].get("block", [1, 1, 1])
+            grid = [g * b for g, b in zip(e["args"].get("grid", [1, 1, 1]), block)]
+            name = rccl(e)
+            row = ['"KERNEL_DISPATCH"', '"Agent 7"', 1, e["args"]["stream"], 1, i + 1, kernels.setdefault(name, len(kernels) + 5)]
+            row += ['"%s"' % name.replace('"', '""'), e["args"]["correlation"], boot + e["start"], boot + e["end"], 0, 0, 32]
+            lines.append(",".join(map(str, row + block + grid)))
+        with open(os.path.join(out, "%d_kernel_trace.csv" % (4000 + rank.rank)), "w") as file:
+            file.write("\n".join(lines) + "\n")
+
+
 # ---- Kineto's Chrome JSON of other backends -------------------------------------------------
 
 BACKENDS = {
@@ -362,6 +380,7 @@ FORMATS = {
     "ascend": ascend,
     "rocprof": rocprof,
     "rocprofv3": rocprofv3,
+    "rocprofv3-csv": rocprofv3_csv,
     "ascend-kernels": ascend_kernels,
     "musa": lambda ranks, out: backend(ranks, out, "musa"),
     "mtia": lambda ranks, out: backend(ranks, out, "mtia"),

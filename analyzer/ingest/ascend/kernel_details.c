@@ -33,38 +33,6 @@ static const char *const titles[N_COLUMNS][2] = {
 
 /* More columns are none: metrics of cores are some dozens. */
 enum { MAX_FIELDS = 256 };
-/* Longer lines are none: those of fused kernels have some thousand bytes of shapes. */
-#define MAX_LINE ((size_t)1 << 20)
-
-/* The next field of the line, without quotes and the blanks around it (times end in a tab); false
- * behind the last. */
-static bool next_field(const char **at, const char *end, struct inq_text *field)
-{
-    const char *p = *at;
-    if (p > end) {
-        return false;
-    }
-    while (p < end && (*p == ' ' || *p == '\t')) {
-        p++;
-    }
-    bool quoted = p < end && *p == '"';
-    p += quoted;
-    const char *from = p;
-    while (p < end && (quoted ? *p != '"' || p[1] == '"' : *p != ',')) {
-        p += quoted && *p == '"' ? 2 : 1; /* two of them are one */
-    }
-    p = p < end ? p : end;
-    const char *to = p;
-    while (p < end && *p != ',') {
-        p++;
-    }
-    while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r' || to[-1] == '\0')) {
-        to--;
-    }
-    *at = p + 1;
-    *field = (struct inq_text){from, (uint32_t)(to - from)};
-    return true;
-}
 
 /* What the fields of a line are, up to the last that is of interest. */
 struct titles {
@@ -78,7 +46,7 @@ static bool find_columns(const char *line, const char *end, struct titles *found
     struct inq_text field;
     bool has[N_COLUMNS] = {false};
     found->n = 0;
-    for (int i = 0; i < MAX_FIELDS && next_field(&line, end, &field); i++) {
+    for (int i = 0; i < MAX_FIELDS && inq_csv_field(&line, end, &field); i++) {
         found->column[i] = N_COLUMNS;
         for (int c = 0; c < N_COLUMNS; c++) {
             if (!has[c] && (inq_text_is(field, titles[c][0]) || inq_text_is(field, titles[c][1]))) {
@@ -226,24 +194,21 @@ static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct i
     return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
 }
 
-static int take_line(struct reading *r, const char *line, size_t n, int64_t offset,
-                     struct inq_err *err)
+static int take_line(void *ctx, const char *line, size_t n, int64_t offset, struct inq_err *err)
 {
+    struct reading *r = ctx;
     struct inq_text field;
     int64_t start_ns = 0;
     int64_t dur_ns = 0;
     bool fraction = false;
     const char *end = line + n;
-    if (n == 0 || (n == 1 && *line == '\r')) {
-        return INQ_OK;
-    }
     if (!r->has_titles) {
         r->has_titles = find_columns(line, end, &r->titles);
         inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_GARBAGE, r->has_titles ? 0 : n, offset);
         return INQ_OK;
     }
     memset(r->fields, 0, sizeof r->fields);
-    for (int i = 0; i < r->titles.n && next_field(&line, end, &field); i++) {
+    for (int i = 0; i < r->titles.n && inq_csv_field(&line, end, &field); i++) {
         if (r->titles.column[i] < N_COLUMNS) {
             r->fields[r->titles.column[i]] = field;
         }
@@ -257,29 +222,6 @@ static int take_line(struct reading *r, const char *line, size_t n, int64_t offs
                 start_ns <= MAX_TIME_NS && dur_ns >= 0 && dur_ns <= MAX_DUR_NS;
     inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_BAD_EVENT, !good, offset);
     return good ? add_row(r, start_ns, dur_ns, err) : INQ_OK;
-}
-
-static int read_lines(struct reading *r, struct inq_window *w, struct inq_err *err)
-{
-    int code = INQ_OK;
-    while (code == INQ_OK && (w->p < w->end || !w->ended)) {
-        size_t have = (size_t)(w->end - w->p);
-        have = have < MAX_LINE ? have : MAX_LINE;
-        const char *stop = memchr(w->p, '\n', have);
-        if (stop == NULL && !w->ended && have < MAX_LINE) {
-            code = inq_window_more(w, have + 1, err);
-            continue;
-        }
-        size_t n = stop != NULL ? (size_t)(stop - w->p) : have;
-        int64_t offset = inq_window_offset(w, w->p);
-        if (n < MAX_LINE) {
-            code = take_line(r, w->p, n, offset, err);
-        } else {
-            inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, offset);
-        }
-        w->p += n + (stop != NULL);
-    }
-    return code;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -326,7 +268,7 @@ static int read_details(struct inq_source *source, struct inq_shard *shard, stru
     if (code == INQ_OK) {
         r->shard = shard;
         r->rank = &shard->ranks[index];
-        code = read_lines(r, &window, err);
+        code = inq_csv_lines(&window, take_line, r, &shard->file.damage, err);
     }
     if (code == INQ_OK) {
         code = inq_strtab_add(&shard->names, "Ascend NPU", 10, &r->rank->device_name, err);

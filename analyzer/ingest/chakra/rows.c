@@ -685,8 +685,9 @@ static int keep_untimed(struct reading *r, struct inq_err *err)
         memcpy(graph->deps, r->op_deps, r->n_op_deps * sizeof *graph->deps);
     }
     r->shard->untimed = graph;
-    r->shard->file.reason = "no start times: only where the graphs of all ranks are read together "
-                            "are its nodes placed";
+    r->shard->file.reason =
+        "no start times: nodes are placed only where the files of all ranks are "
+        "read together, not from partials";
     return INQ_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "trace/trace.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -464,19 +465,23 @@ static const double SHARED = 0.5;
 /* Durations disagree when they are apart by a tenth of the longer, and by more than a host's thread
  * that watches for starts and ends may be late. */
 static const double APART = 0.1;
+/* Of a process's operations so many are found in the rank that it was: with fewer it is another
+ * one, and nothing of it is to be believed of that rank. */
+static const double FOUND = 0.9;
 static const int64_t LATE_NS = 50000;
 /* Ranks of a host that are looked at; a process has no number that both records know. */
 enum { MOST_RANKS = 64 };
 
 /* The communication of a rank, by start. */
 struct work {
-    const struct inq_rank *rank;
+    struct inq_rank *rank;
     uint32_t *row;
     size_t n;
 };
 
 struct agreement {
-    size_t found, sizes, durations;
+    struct inq_rank *rank; /* of the trace */
+    size_t found, sizes, durations, given;
     double off_ns; /* starts of those found are apart, and a second for each that is not */
 };
 
@@ -490,12 +495,12 @@ static int64_t end_of(const struct work *w, size_t i)
     return start_of(w, i) + w->rank->events.dur_ns[w->row[i]];
 }
 
-static const struct inq_comm *comm_of(const struct work *w, size_t i)
+static struct inq_comm *comm_of(const struct work *w, size_t i)
 {
     return &w->rank->comms[w->rank->events.comm[w->row[i]]];
 }
 
-static int list_work(const struct inq_rank *rank, struct work *w, struct inq_err *err)
+static int list_work(struct inq_rank *rank, struct work *w, struct inq_err *err)
 {
     const struct inq_events *e = &rank->events;
     int64_t *start_ns = inq_mem_alloc((e->n + 1) * sizeof *start_ns);
@@ -538,10 +543,25 @@ static bool are_same(const struct work *a, size_t i, const struct work *b, size_
            (double)(to - from) >= SHARED * (double)(own < other ? own : other);
 }
 
-/* What is begun at once by both is the same whatever comes before it: each kernel is found once. */
-static struct agreement compare(const struct work *own, const struct work *other, bool *taken)
+/* Sizes that a trace did not record are those of the records. */
+static bool give_size(const struct inq_comm *from, struct inq_comm *to)
 {
-    struct agreement result = {0};
+    bool lacks = to->dtype_bytes == 0 || (to->in_elems < 0 && to->out_elems < 0);
+    if (!lacks || bytes_of(from) < 0) {
+        return false;
+    }
+    to->dtype_bytes = from->dtype_bytes;
+    to->in_elems = from->in_elems;
+    to->out_elems = from->out_elems;
+    return true;
+}
+
+/* What is begun at once by both is the same whatever comes before it: each kernel is found once.
+ * `give`: what is found gets what only the records know. */
+static struct agreement compare(const struct work *own, const struct work *other, bool *taken,
+                                bool give)
+{
+    struct agreement result = {.rank = other->rank};
     size_t first = 0;
     for (size_t i = 0; i < own->n; i++) {
         size_t found = other->n;
@@ -562,6 +582,7 @@ static struct agreement compare(const struct work *own, const struct work *other
         int64_t bytes[] = {bytes_of(comm_of(own, i)), bytes_of(comm_of(other, found))};
         taken[found] = true;
         result.found++;
+        result.given += give && give_size(comm_of(own, i), comm_of(other, found));
         result.off_ns += (double)llabs(start_of(other, found) - start_of(own, i));
         result.sizes += bytes[0] >= 0 && bytes[1] >= 0 && bytes[0] != bytes[1];
         result.durations +=
@@ -570,8 +591,8 @@ static struct agreement compare(const struct work *own, const struct work *other
     return result;
 }
 
-static int compare_rank(const struct work *own, const struct inq_rank *rank, struct agreement *best,
-                        struct inq_err *err)
+static int compare_rank(const struct work *own, struct inq_rank *rank, bool give,
+                        struct agreement *best, struct inq_err *err)
 {
     struct work other;
     int code = list_work(rank, &other, err);
@@ -580,8 +601,8 @@ static int compare_rank(const struct work *own, const struct inq_rank *rank, str
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu operations", other.n);
     }
     if (code == INQ_OK) {
-        struct agreement result = compare(own, &other, taken);
-        *best = result.off_ns < best->off_ns ? result : *best;
+        struct agreement result = compare(own, &other, taken, give);
+        *best = give || result.off_ns < best->off_ns ? result : *best;
     }
     inq_mem_free(other.row);
     inq_mem_free(taken);
@@ -597,7 +618,7 @@ static bool same_host(const struct inq_shard *a, const struct inq_shard *b, size
 
 /* How the operations of `own` agree with the traces of other formats among the shards: *text (of
  * its arena). The rank on its host whose kernels begin when they do is the one. */
-static int explain_agreement(struct inq_shard *own, const struct inq_shard *shards, size_t n,
+static int explain_agreement(struct inq_shard *own, struct inq_shard *shards, size_t n,
                              const char **text, struct inq_err *err)
 {
     struct agreement best = {.off_ns = (double)INFINITY};
@@ -608,17 +629,24 @@ static int explain_agreement(struct inq_shard *own, const struct inq_shard *shar
         bool other = shards[i].file.read && &shards[i] != own && !is_either(&shards[i]);
         for (size_t r = 0; other && r < shards[i].n_ranks && code == INQ_OK; r++) {
             if (looked < MOST_RANKS && same_host(own, &shards[i], r)) {
-                code = compare_rank(&work, &shards[i].ranks[r], &best, err);
+                code = compare_rank(&work, &shards[i].ranks[r], false, &best, err);
                 looked++;
             }
         }
     }
+    if (code == INQ_OK && best.rank != NULL && (double)best.found >= FOUND * (double)work.n) {
+        code = compare_rank(&work, best.rank, true, &best, err);
+    }
     if (code == INQ_OK) {
+        char given[64] = "";
+        if (best.given > 0) {
+            (void)snprintf(given, sizeof given, "; %zu get their size from here", best.given);
+        }
         *text = inq_arena_asprintf(
             &own->arena,
             "its operations are in the traces beside it, which hold more: %zu of %zu found there, "
-            "%zu of another size, %zu of another duration",
-            best.found, work.n, best.sizes, best.durations);
+            "%zu of another size, %zu of another duration%s",
+            best.found, work.n, best.sizes, best.durations, given);
         code = *text != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     inq_mem_free(work.row);

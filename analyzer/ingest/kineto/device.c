@@ -41,7 +41,9 @@ static int note_process(struct inq_kineto *k, const struct inq_scan_event *event
     struct inq_text name = event->text[INQ_FIELD_ARG_NAME];
     bool collectives = inq_text_is(name, "Communication") || inq_text_is(name, "HCCL");
     const char *kind = inq_text_is(name, "Ascend Hardware") ? INQ_KINETO_ASCEND : kind_in(name);
+    static const char xla[] = "/device:";
     bool device = kind != NULL;
+    k->xla |= name.n > sizeof xla - 1 && memcmp(name.p, xla, sizeof xla - 1) == 0;
     if (!collectives && !device) {
         return INQ_OK;
     }

@@ -536,6 +536,10 @@ int inq_kineto_finish(struct inq_kineto *k)
     }
     if (code == INQ_OK && k->kineto) {
         code = say_what_is_missing(k);
+    } else if (k->xla) {
+        k->shard->file.reason =
+            "a Chrome trace of JAX's or TensorFlow's profiler, which does not say "
+            "what its slices are: give the *.xplane.pb beside it";
     }
     k->rank->has_row0 = k->rank->has_row0 && k->kineto;
     settle_clock(k->rank);

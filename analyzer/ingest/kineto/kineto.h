@@ -110,6 +110,7 @@ struct inq_kineto {
     bool has_host;   /* an event of the host */
     bool device;     /* what only a recording of a device has */
     bool legacy;     /* of the profiler before Kineto: no categories */
+    bool xla;        /* processes are devices as TensorFlow's and JAX's profiler names them */
     const char *kind_of_device; /* where events or processes say that it is no GPU; else NULL */
     uint64_t odd;               /* elements of it that are no events */
     uint64_t slices;            /* rows kept in case that the trace is a generic one */

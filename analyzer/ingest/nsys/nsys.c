@@ -723,6 +723,17 @@ static bool has_table(struct nsys *nsys, const char *table)
     return list_columns(nsys, table, none, 1, list, sizeof list);
 }
 
+/* What rocprofv3 writes by default: tables named after the recording, and views of them. */
+static bool is_rocpd(struct nsys *nsys)
+{
+    sqlite3_stmt *find = NULL;
+    const char *sql = "SELECT 1 FROM sqlite_master WHERE name GLOB 'rocpd_kernel_dispatch*'";
+    bool is = sqlite3_prepare_v2(nsys->db, sql, -1, &find, NULL) == SQLITE_OK &&
+              sqlite3_step(find) == SQLITE_ROW;
+    (void)sqlite3_finalize(find);
+    return is;
+}
+
 static int read_database(struct nsys *nsys, struct inq_err *err)
 {
     static const char *const session[] = {"utcEpochNs"};
@@ -732,8 +743,10 @@ static int read_database(struct nsys *nsys, struct inq_err *err)
         return fail(nsys, code, err);
     }
     if (!has_table(nsys, "StringIds")) {
-        return inq_err_set(err, INQ_UNSUPPORTED,
-                           "an SQLite database, but no export of Nsight Systems");
+        return inq_err_set(err, INQ_UNSUPPORTED, "%s",
+                           is_rocpd(nsys) ? "rocprofv3's rocpd database, which is not read: record "
+                                            "with --output-format json"
+                                          : "an SQLite database, but no export of Nsight Systems");
     }
     (void)sqlite3_prepare_v2(nsys->db, "SELECT value FROM StringIds WHERE id = ?1", -1,
                              &nsys->string_by_id, NULL);

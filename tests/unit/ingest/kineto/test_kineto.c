@@ -210,6 +210,12 @@ static void kineto__what_is_missing_is_said(void **state)
              "k", "1768464000000000000", "20000", "\"stream\": 7") "]}",
          "times are beyond any clock in microseconds: nanoseconds?"},
         {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [" SOME "]}", ""},
+        {"{\"traceEvents\": [{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": "
+         "{\"name\": \"/device:GPU:0\"}}, {\"ph\": \"X\", \"pid\": 1, \"tid\": 2, \"ts\": 5, "
+         "\"dur\": 3, \"name\": \"fusion\"}]}",
+         "a Chrome trace of JAX's or TensorFlow's profiler, which does not say what its slices "
+         "are: "
+         "give the *.xplane.pb beside it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct inq_shard shard;

@@ -378,6 +378,8 @@ static void nsys__other_databases_say_what_they_lack(void **state)
         const char *reason;
     } rows[] = {
         {"CREATE TABLE t (a);", "an SQLite database, but no export of Nsight Systems"},
+        {"CREATE TABLE rocpd_kernel_dispatch_7 (id, start, end);",
+         "rocprofv3's rocpd database, which is not read: record with --output-format json"},
         {"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);",
          "an Nsight Systems export without GPU work: no CUPTI activity tables"},
         /* a view is code of the file's author: not run */

@@ -211,6 +211,67 @@ static void rocprof__survives_failing_memory(void **state)
     }
 }
 
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+#define TITLES                                                                                     \
+    "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Kernel_Id\",\"Kernel_Name\","              \
+    "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\",\"Workgroup_Size_X\","               \
+    "\"Workgroup_Size_Y\",\"Workgroup_Size_Z\",\"Grid_Size_X\",\"Grid_Size_Y\",\"Grid_Size_Z\"\n"
+#define LINE(kernel, name, from, to)                                                               \
+    "\"KERNEL_DISPATCH\",\"Agent 7\",1,4," #kernel ",\"" name "\",9," #from "," #to                \
+    ",256,1,1,4096,1,1\n"
+
+static void tables__kernels_have_names_times_and_grids(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    read_all(TITLES LINE(1, "void f<a, \"\"b\"\">(int, c)", 1000, 2000)
+                 LINE(2, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 2100, 2900),
+             &shard);
+    const struct inq_rank *rank = &shard.ranks[0];
+    assert_int_equal(shard.n_ranks, 1);
+    assert_int_equal(rank->events.n, 2);
+    assert_int_equal(rank->events.start_ns[0], 1000);
+    assert_int_equal(rank->events.dur_ns[0], 1000);
+    assert_int_equal(rank->lanes[rank->events.lane[0]].id, 4);
+    assert_int_equal(shard.launches.rows[rank->events.launch[0]].grid[0], 16);
+    assert_string_equal(test_str(&shard, rank->events.name[0]), "void f<a, \"\"b\"\">(int, c)");
+    assert_int_equal(rank->events.cls[1], INQ_CLASS_COMM);
+    assert_non_null(strstr(shard.file.reason, "kernels only"));
+    inq_shard_release(&shard);
+}
+
+static void tables__damage_costs_its_line(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    read_all(TITLES LINE(1, "f", 2000, 1000) "\"KERNEL_DISPATCH\",1\n" LINE(1, "f", x, 3)
+                 LINE(1, "f", 1000, 2000) "\"KERNEL_DI",
+             &shard);
+    assert_int_equal(shard.ranks[0].events.n, 1);
+    assert_int_equal(shard.file.damage.count[INQ_DAMAGE_BAD_EVENT], 4);
+    inq_shard_release(&shard);
+}
+
+/* Copies have no kernels' columns: it is said what the file is, and what to record. */
+static void tables__of_other_kinds_are_told(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {
+        "\"Kind\",\"Direction\",\"Source_Agent_Id\",\"Destination_Agent_Id\",\"Correlation_Id\","
+        "\"Start_Timestamp\",\"End_Timestamp\"\n",
+        "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\","
+        "\"Start_Timestamp\",\"End_Timestamp\"\n"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct inq_shard shard = {0};
+        struct inq_err err = {0};
+        assert_int_equal(test_read_bytes(heads[i], strlen(heads[i]), 0, &shard, &err),
+                         INQ_UNSUPPORTED);
+        assert_non_null(strstr(err.message, "--output-format json"));
+        inq_shard_release(&shard);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +280,9 @@ int main(void)
         cmocka_unit_test(rocprof__what_was_not_recorded_is_said),
         cmocka_unit_test(rocprof__damage_is_counted_and_passed),
         cmocka_unit_test(rocprof__survives_failing_memory),
+        cmocka_unit_test(tables__kernels_have_names_times_and_grids),
+        cmocka_unit_test(tables__damage_costs_its_line),
+        cmocka_unit_test(tables__of_other_kinds_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

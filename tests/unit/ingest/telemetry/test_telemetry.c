@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ingest/telemetry/fields.h"
+#include "support_read.h"
+
 #include "inquest/ingest.h"
+#include "trace/telemetry/telemetry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,20 +18,49 @@ static const int64_t EPOCH = INT64_C(1768464000000000000); /* 2026-01-15 08:00:0
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+/* The sample that a row of CSV is, with the time `time` and `cell` under `column`; false: none. */
+static bool read_row(const char *time, const char *column, const char *cell,
+                     struct inq_gpu_sample *sample)
+{
+    char text[512];
+    struct inq_shard shard;
+    struct inq_err err = {0};
+    int n = snprintf(text, sizeof text, "timestamp, index, temperature.gpu, %s\n%s, 1, 60, %s\n",
+                     column, time, cell);
+    assert_int_equal(test_read_bytes(text, (size_t)n, 0, &shard, &err), INQ_OK);
+    assert_non_null(shard.telemetry);
+    bool any = shard.telemetry->n > 0;
+    *sample = any ? shard.telemetry->samples[0] : (struct inq_gpu_sample){0};
+    inq_shard_release(&shard);
+    return any;
+}
+
+/* Of EPOCH. */
+static const char AT[] = "2026/01/15 08:00:00.000";
+
 static void telemetry__values_have_units_or_none(void **state)
 {
     (void)state;
-    double value;
-    assert_true(inq_gpu_number("1980 MHz", 8, &value) && value > 1979.5 && value < 1980.5);
-    assert_true(inq_gpu_number("71.52", 5, &value) && value > 71.51 && value < 71.53);
-    assert_true(inq_gpu_number("1.98e+03", 8, &value) && value > 1979.5 && value < 1980.5);
-    assert_false(inq_gpu_number("[N/A]", 5, &value));
-    assert_false(inq_gpu_number("12abc", 5, &value));
-    assert_false(inq_gpu_number("1e999", 5, &value));
-    uint32_t bits;
-    assert_true(inq_gpu_reasons("0x0000000000000040", 18, &bits) && bits == 0x40);
-    assert_true(inq_gpu_reasons("64", 2, &bits) && bits == 64);
-    assert_false(inq_gpu_reasons("0xzz", 4, &bits));
+    static const struct {
+        const char *cell;
+        double value; /* NaN: none */
+    } rows[] = {{"1980 MHz", 1980.0}, {"71.52", 71.52},         {"1.98e+03", 1980.0},
+                {"[N/A]", NAN},       {"12abc", NAN},           {"1e999", NAN},
+                {"-", NAN},           {"999999e9", 9.99999e14}, {"1e15", NAN}};
+    struct inq_gpu_sample sample;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(read_row(AT, "power.draw [W]", rows[i].cell, &sample));
+        double value = (double)sample.values[INQ_GPU_POWER_W];
+        bool same = fabs(value / rows[i].value - 1.0) < 2e-5;
+        assert_true(isnan(rows[i].value) ? isnan(value) : same);
+    }
+    static const char reasons[] = "clocks_throttle_reasons.active";
+    assert_true(read_row(AT, reasons, "0x0000000000000040", &sample));
+    assert_true(sample.has_reasons && sample.reasons == 0x40);
+    assert_true(read_row(AT, reasons, "64", &sample));
+    assert_true(sample.has_reasons && sample.reasons == 64);
+    assert_true(read_row(AT, reasons, "0xzz", &sample));
+    assert_false(sample.has_reasons);
 }
 
 static void telemetry__times_are_exact_in_every_form(void **state)
@@ -37,32 +68,34 @@ static void telemetry__times_are_exact_in_every_form(void **state)
     (void)state;
     static const char *const forms[] = {"2026/01/15 08:00:00.250", "2026-01-15T08:00:00.250",
                                         "20260115 08:00:00.250"};
+    struct inq_gpu_sample sample;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        int64_t at_ns;
-        assert_true(inq_gpu_time(forms[i], strlen(forms[i]), &at_ns));
-        assert_true(at_ns == EPOCH + 250000000);
+        assert_true(read_row(forms[i], "name", "H100", &sample));
+        assert_true(sample.at_ns == EPOCH + 250000000);
     }
-    int64_t leap_ns;
-    assert_true(inq_gpu_time("2024/02/29 00:00:00", 19, &leap_ns));
-    assert_true(leap_ns == INT64_C(1709164800000000000));
-    assert_false(inq_gpu_time("2026/13/15 08:00:00", 19, &leap_ns));
-    assert_false(inq_gpu_time("08:00:00", 8, &leap_ns));
+    assert_true(read_row("2024/02/29 00:00:00", "name", "H100", &sample));
+    assert_true(sample.at_ns == INT64_C(1709164800000000000));
+    assert_false(read_row("2026/13/15 08:00:00", "name", "H100", &sample));
+    assert_false(read_row("08:00:00", "name", "H100", &sample));
 }
 
 static void telemetry__columns_by_their_names(void **state)
 {
     (void)state;
     static const struct {
-        const char *name;
-        enum inq_gpu_column_kind kind;
-    } cases[] = {{"clocks.current.sm [MHz]", INQ_GPU_COLUMN_METRIC},
-                 {"clocks_event_reasons.active", INQ_GPU_COLUMN_REASONS},
-                 {"clocks_throttle_reasons.hw_thermal_slowdown", INQ_GPU_COLUMN_REASON},
-                 {"name", INQ_GPU_COLUMN_OTHER},
-                 {"", INQ_GPU_COLUMN_OTHER}};
+        const char *name, *cell;
+        bool clock, reasons;
+    } cases[] = {{"clocks.current.sm [MHz]", "1170", true, false},
+                 {"clocks_event_reasons.active", "64", false, true},
+                 {"clocks_throttle_reasons.hw_thermal_slowdown", "Active", false, true},
+                 {"name", "64", false, false},
+                 {"", "64", false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(inq_gpu_column_of(cases[i].name, strlen(cases[i].name)).kind,
-                         cases[i].kind);
+        struct inq_gpu_sample sample;
+        assert_true(read_row(AT, cases[i].name, cases[i].cell, &sample));
+        assert_int_equal(!isnan(sample.values[INQ_GPU_SM_MHZ]), cases[i].clock);
+        assert_int_equal(sample.has_reasons, cases[i].reasons);
+        assert_int_equal(sample.reasons, cases[i].reasons ? 0x40 : 0);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ingest/scan/scan.h"
+#include "ingest/scan/csv.h"
 
 #include "trace/build/build.h"
 

@@ -47,6 +47,8 @@ enum rule {
     ORDER,
     HEADLINE,
     LOST,
+    LEDGER,
+    SEVERITY,
     ABOVE_IDEAL,
     FIX,
     HEALTHY_BUT_WAITING,
@@ -62,6 +64,8 @@ static const char *const rule_texts[RULES] = {
     [ORDER] = "findings are not ordered by cost",
     [HEADLINE] = "the verdict is not the first finding",
     [LOST] = "lost_ns_per_step is not the first finding's cost",
+    [LEDGER] = "gains in order, ideal and residual do not sum to t_ns",
+    [SEVERITY] = "a cost's severity is not that of its share, alone or in its order",
     [ABOVE_IDEAL] = "a finding costs more than the step could gain",
     [FIX] = "a finding's cost is not what its fix is predicted to gain",
     [HEALTHY_BUT_WAITING] = "called healthy with more than 3 % of unexplained waiting",
@@ -142,6 +146,34 @@ static void check_account(struct bench *b, const struct run *run)
     }
 }
 
+/* Gains in order of the causes, ideal and residual are the step; a cost is as severe as its share,
+ * alone or after the causes before it. */
+static void check_causes(struct bench *b, const struct run *run)
+{
+    const struct cJSON *account = inq_json_get(run->json, "account");
+    int64_t t_ns = whole(account, "t_ns");
+    int64_t left_ns = t_ns - whole(account, "ideal_ns") - whole(account, "residual_ns");
+    const struct cJSON *row = inq_json_first(inq_json_get(account, "causes"));
+    for (; row != NULL; row = inq_json_next(row)) {
+        int64_t order_ns = whole(row, "gain_in_order_ns");
+        int64_t alone_ns = whole(row, "gain_alone_ns");
+        double most_ns = (double)(order_ns > alone_ns ? order_ns : alone_ns);
+        left_ns -= order_ns > 0 ? order_ns : 0;
+        const char *id = inq_json_text(inq_json_get(row, "id"), "");
+        const struct cJSON *f = inq_json_first(inq_json_get(run->json, "findings"));
+        while (f != NULL && strcmp(inq_json_text(inq_json_get(f, "id"), ""), id) != 0) {
+            f = inq_json_next(f);
+        }
+        const char *word = inq_severity_text(inq_severity_of(most_ns / (double)t_ns));
+        if (most_ns >= 0.0 && strcmp(inq_json_text(inq_json_get(f, "severity"), ""), word) != 0) {
+            violate(b, run, SEVERITY, id);
+        }
+    }
+    if (whole(account, "ideal_ns") >= 0 && left_ns != 0) {
+        violate(b, run, LEDGER, "");
+    }
+}
+
 static void check_ranks(struct bench *b, const struct run *run)
 {
     const struct cJSON *row = inq_json_first(inq_json_get(run->json, "ranks"));
@@ -161,15 +193,14 @@ static void check_findings(struct bench *b, const struct run *run)
     int64_t t_ns = whole(account, "t_ns");
     int64_t ideal_ns = whole(account, "ideal_ns");
     int64_t before = INT64_MAX;
-    bool ordered = true;
     const struct cJSON *row = inq_json_first(inq_json_get(run->json, "findings"));
     for (; row != NULL; row = inq_json_next(row)) {
         int64_t cost = whole(row, "cost_ns_per_step");
         const char *id = inq_json_text(inq_json_get(row, "id"), "");
-        if (cost >= 0) {
-            ordered = ordered && cost <= before;
-            before = cost;
+        if (cost > before) {
+            violate(b, run, ORDER, id);
         }
+        before = cost >= 0 ? cost : before;
         if (t_ns > 0 && ideal_ns >= 0 && cost > t_ns - ideal_ns + t_ns / 1000) {
             violate(b, run, ABOVE_IDEAL, id);
         }
@@ -183,9 +214,6 @@ static void check_findings(struct bench *b, const struct run *run)
         if (established && timed && (missing > 0 || (steps < 5 && !named))) {
             violate(b, run, ESTABLISHED_ON_LITTLE, id);
         }
-    }
-    if (!ordered) {
-        violate(b, run, ORDER, "");
     }
 }
 
@@ -643,6 +671,7 @@ static int as_json(const struct inq_run *run, struct inq_report *report, struct 
 static void check_all(struct bench *b, const struct run *run)
 {
     check_account(b, run);
+    check_causes(b, run);
     check_ranks(b, run);
     check_findings(b, run);
     check_verdict(b, run);

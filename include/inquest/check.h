@@ -183,10 +183,11 @@ struct inq_snapshot {
     int32_t **begins; /* [n_order] where each cell of `order` begins in its line; NULL: not read */
     size_t missing;   /* runs: ranks without a trace */
     size_t outliers;  /* runs: steps that do not count, far off and not recurring */
-    struct inq_workload work; /* runs */
-    char gpu[64];             /* runs: of all ranks; "" not known, or not the same */
-    char unfit[400];          /* runs: why a team should not keep it as its baseline; "" nothing */
-    char *command, *inputs;   /* what a baseline was made with and of; NULL not known */
+    struct inq_kept_steps kept; /* runs: of reduced partials */
+    struct inq_workload work;   /* runs */
+    char gpu[64];               /* runs: of all ranks; "" not known, or not the same */
+    char unfit[400];        /* runs: why a team should not keep it as its baseline; "" nothing */
+    char *command, *inputs; /* what a baseline was made with and of; NULL not known */
     size_t n, cap;
     struct inq_measure *measures;
     struct inq_measure_names *names; /* to find them by */

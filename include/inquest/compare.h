@@ -93,6 +93,7 @@ struct inq_compared_run {
     size_t steps;               /* that count */
     size_t warm_up, outliers;   /* steps set aside; other than these: cut, not whole */
     size_t damaged, missing;    /* files; ranks without a trace */
+    struct inq_kept_steps kept; /* of reduced partials */
     const char *device;         /* of all its ranks; "" not known, or not one */
     int64_t step_ns;            /* mean; the sum of part_ns */
     int64_t median_ns;          /* of the steps that count */

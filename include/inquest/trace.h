@@ -306,6 +306,12 @@ struct inq_reduced {
     int64_t work_ns[INQ_CLASS_COUNT], whole_work_ns[INQ_CLASS_COUNT]; /* durations, by class */
 };
 
+/* Steps of a run, where its partials are reduced. */
+struct inq_kept_steps {
+    size_t whole;    /* with all rows */
+    size_t recorded; /* 0: none is reduced */
+};
+
 struct inq_rank {
     int32_t rank;                   /* global rank; -1 unknown */
     int32_t world_size;             /* as this file says; -1 unknown */

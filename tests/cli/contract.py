@@ -202,6 +202,8 @@ def questions(samples, work):
         check("compare", healthy, path, "-q", "-f", "json", statuses=(0, 1))
     check("compare", pipeline, pipeline, "-q", "-f", "json")
     check("compare", one, healthy, "-q", "-f", "json")
+    small = os.path.join(work, "reduced")
+    check("compare", small, small, "-q", "-f", "json")
     fast = ["--scale", "0.02"]
     for repeats in ("2", "6"):
         check("fix", pipeline, "-q", "-f", "json", "--validate", "host", *fast, "--repeats", repeats)
@@ -216,6 +218,7 @@ def questions(samples, work):
             validate(json.load(file), "baseline of " + path)
         check("check", path, one, "-q", "--baseline", baseline, "-f", "json", statuses=(0, 1, 3))
         check("check", path, "-q", "--baseline", baseline, "-f", "json")
+    check("check", small, "-q", "--force", "--baseline", os.path.join(work, "small.json"), "--update", "-f", "json")
     for fault, update in (("", ["--update"]), ("", ["--update", "--add"]), (",fault=slow_gpu:rank=1:factor=1.4", [])):
         path = os.path.join(work, f"run{len(update)}")
         run("synth", f"dp=4,steps=8,lean=1,seed={len(update)}{fault}", "-q", "-o", path)

@@ -14,6 +14,7 @@ import tempfile
 
 inquest = os.path.realpath(sys.argv[1])
 os.chdir(sys.argv[2])
+KEPT = re.compile(r"reduced partials, (\d+) of (\d+) steps have all rows")
 FORMATS = ["text", "json", "markdown", "perfetto"]
 SENTENCE = re.compile(r"reduced partials of (\d+) ranks?: (\d+) of (\d+) steps have all rows")
 problems = []
@@ -81,6 +82,8 @@ def compare(what, path, folder, work):
                      for f in os.listdir(work) if f.startswith("report")]
             if not any(said(text) for text in texts):
                 fail(f"{what}: {form} does not say that it is reduced")
+        if not said(run("analyze", folder, "-f", "perfetto", "-q").stdout.decode()):
+            fail(f"{what}: the export does not say that it is reduced")
         if not said(run("info", folder).stdout.decode()):
             fail(f"{what}: info does not say that it is reduced")
     return partial
@@ -200,11 +203,34 @@ def check_damage(partial, work):
                 fail(f"{what}: {left}, undamaged {sound}")
 
 
+def check_two_runs(path, work):
+    """What is compared, or held against a baseline, says that one of them is reduced."""
+    folder = reduced(path, os.path.join(work, "partials"))
+    base = os.path.join(work, "baseline.json")
+    run("check", path, "--baseline", base, "--update", "--force", "-q")
+    for form in ("text", "markdown", "html"):
+        compared = ("compare", path, folder), ("compare", folder, path)
+        checked = ("check", folder, "--baseline", base, "--force"),
+        for arguments in compared + checked:
+            text = run(*arguments, "-f", form, statuses=(0, 1, 3)).stdout.decode()
+            found = KEPT.search(re.sub(r"\s+", " ", text))
+            if found is None or found.groups() != ("3", "12"):
+                fail(f"{arguments[0]} -f {form} does not say that a run is reduced")
+    document = json.loads(run("compare", path, folder, "-f", "json").stdout)
+    if "reduced" in document["base"] or document["new"].get("reduced") != {"steps": 12, "whole": 3}:
+        fail(f"compare: {document['base'].get('reduced')}, {document['new'].get('reduced')}")
+    document = json.loads(run("check", folder, "--baseline", base, "-f", "json",
+                              statuses=(0, 1, 3)).stdout)
+    if document.get("reduced") != {"steps": 12, "whole": 3}:
+        fail(f"check: {document.get('reduced')}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         first = check_faults(work)
         check_whole(first, work)
         check_long(work)
+        check_two_runs(first, work)
         check_damage(check_mixed(first, work), work)
         check_again(first, work)
         data = os.environ.get("INQ_SHARED_DATA", "../shared/data")

@@ -569,6 +569,10 @@ static void say_unfit(struct measurer *m)
                                  report->trace->n_files);
     }
     m->out->missing = report->trace->n_missing;
+    if (report->trace->reduced != NULL) {
+        m->out->kept = (struct inq_kept_steps){report->trace->reduced->n_whole,
+                                               report->trace->reduced->n_steps};
+    }
     if (report->trace->n_missing > 0) {
         used += (size_t)snprintf(text + used, size - used, "%sno trace of %zu rank%s",
                                  used > 0 ? "; " : "", report->trace->n_missing,

@@ -51,6 +51,10 @@ static int fill_run(const struct inq_run_record *p, struct inq_compared_run *run
     run->outliers = p->n_outliers;
     run->damaged = p->n_damaged;
     run->missing = p->n_missing;
+    if (p->report->trace->reduced != NULL) {
+        run->kept = (struct inq_kept_steps){p->report->trace->reduced->n_whole,
+                                            p->report->trace->reduced->n_steps};
+    }
     run->device = p->device;
     for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
         run->part_ns[part] = inq_per_cell(p, p->part_ns[part]);

@@ -292,9 +292,11 @@ static const char *subject_line(const struct context *context)
                                      fail, gone);
         failed = or_empty(failed);
     }
-    return or_empty(inq_arena_asprintf(context->arena, "%s%s %s %s", failed, context->name,
-                                       check->updated ? "measured for" : "against",
-                                       context->baseline));
+    bool reduced = check->snapshot != NULL && check->snapshot->kept.recorded > 0;
+    return or_empty(inq_arena_asprintf(
+        context->arena, "%s%s %s %s%s%s", failed, context->name,
+        check->updated ? "measured for" : "against", context->baseline, reduced ? ": " : "",
+        reduced ? inq_context_kept(context->arena, check->snapshot->kept) : ""));
 }
 
 /* The n-th failed row as they are told, the cause first; NULL: there is none. */
@@ -467,6 +469,9 @@ static void write_json(const struct context *context, struct inq_json *json)
     inq_json_string(json, "name", context->name);
     inq_json_string(json, "baseline", context->baseline);
     inq_json_string(json, "headline", headline(context));
+    if (check->snapshot != NULL) {
+        inq_json_kept(json, check->snapshot->kept);
+    }
     inq_json_array(json, "checks");
     for (size_t i = 0; i < check->n; i++) {
         write_row(json, context, &check->rows[i]);

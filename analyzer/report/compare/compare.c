@@ -52,7 +52,7 @@ static const char *compare_run_line(const struct compare_view *context, int run)
         r->steps == 1 ? "" : "s", inq_time_format(r->step_ns, step, sizeof step), aside, r->name));
 }
 
-/* What was damaged or missing; "" nothing. */
+/* What was damaged, missing or left out; "" nothing. */
 static const char *compare_damage_line(const struct compare_view *context)
 {
     const struct inq_compared_run *r = context->c->run;
@@ -70,6 +70,11 @@ static const char *compare_damage_line(const struct compare_view *context)
             text = or_empty(
                 inq_arena_asprintf(context->arena, "%s%sRanks without a trace in the %s run: %zu.",
                                    text, text[0] != '\0' ? " " : "", which, r[run].missing));
+        }
+        if (r[run].kept.recorded > 0) {
+            text = or_empty(inq_arena_asprintf(context->arena, "%s%sThe %s run: %s.", text,
+                                               text[0] != '\0' ? " " : "", which,
+                                               inq_context_kept(context->arena, r[run].kept)));
         }
     }
     return text;
@@ -324,6 +329,7 @@ static void write_run(struct inq_json *json, const char *key, const struct inq_c
     inq_json_int(json, "outlier_steps", (int64_t)run->outliers);
     inq_json_int(json, "damaged_files", (int64_t)run->damaged);
     inq_json_int(json, "missing_ranks", (int64_t)run->missing);
+    inq_json_kept(json, run->kept);
     inq_json_string(json, "device", run->device[0] != '\0' ? run->device : NULL);
     inq_json_int(json, "step_ns", run->step_ns);
     inq_json_int(json, "median_step_ns", run->median_ns);

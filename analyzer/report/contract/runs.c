@@ -6,6 +6,12 @@
 
 /* ---- compare --------------------------------------------------------------------------------- */
 
+static const struct inq_key kept_keys[] = {
+    INQ_KEY("steps", INTEGER, "", "steps that were recorded"),
+    INQ_KEY("whole", INTEGER, "", "steps that have all rows: others are not compared"),
+    INQ_KEYS_END,
+};
+
 static const struct inq_key compared_run_keys[] = {
     INQ_KEY("name", TEXT, "", "of the job"),
     INQ_KEY("ranks", INTEGER, "", "ranks of the job"),
@@ -15,6 +21,8 @@ static const struct inq_key compared_run_keys[] = {
     INQ_KEY("outlier_steps", INTEGER, "", "other steps left out"),
     INQ_KEY("damaged_files", INTEGER, "", "files with damage"),
     INQ_KEY("missing_ranks", INTEGER, "", "ranks without a file"),
+    INQ_KEY_OF_IF("reduced", OBJECT, "what reduced partials have", "they are not reduced",
+                  kept_keys),
     INQ_KEY_NULL("device", TEXT, "", "name of the GPU", INQ_NULL_NOT_KNOWN),
     INQ_KEY("step_ns", INTEGER, "ns", "mean step"),
     INQ_KEY("median_step_ns", INTEGER, "ns", "median step"),
@@ -208,6 +216,8 @@ static const struct inq_key check_keys[] = {
     INQ_KEY("name", TEXT, "", "of what is checked"),
     INQ_KEY("baseline", TEXT, "", "its file"),
     INQ_KEY("headline", TEXT, "", "the answer in one sentence"),
+    INQ_KEY_OF_IF("reduced", OBJECT, "what reduced partials have", "they are not reduced",
+                  kept_keys),
     INQ_KEY_OF("checks", OBJECTS, "one per measure", check_row_keys),
     INQ_KEY_OF("new_findings", OBJECTS, "not in the baseline", new_finding_keys),
     INQ_KEY_OF_IF("problems", OBJECTS, "what lint finds in it", "of a run", problem_keys),

@@ -121,3 +121,10 @@ const char *inq_context_unavailable(const struct inq_context *context, enum inq_
                                  : inq_arena_printf(context->arena, "not available: %s; %s",
                                                     state->reason, state->next);
 }
+
+const char *inq_context_kept(struct inq_arena *arena, struct inq_kept_steps kept)
+{
+    return inq_arena_printf(arena,
+                            "reduced partials, %zu of %zu steps have all rows; " INQ_NOT_SEEN,
+                            kept.whole, kept.recorded);
+}

@@ -41,4 +41,9 @@ const char *inq_context_unavailable(const struct inq_context *context, enum inq_
 /* First and last moment of all ranks; false when nothing has a time. */
 bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *last_ns);
 
+/* What reduced partials cannot show, of one run or of two. */
+#define INQ_NOT_SEEN "faults in other steps only are not seen"
+/* "reduced partials, 3 of 12 steps have all rows; ...". */
+const char *inq_context_kept(struct inq_arena *arena, struct inq_kept_steps kept);
+
 #endif

@@ -235,7 +235,7 @@ const char *inq_sentence_reduced(const struct inq_context *context)
     }
     return inq_arena_printf(context->arena,
                             "reduced partials of %s: %zu of %zu steps have all rows%s, and shares "
-                            "and costs are of those%s; faults in other steps only are not seen",
+                            "and costs are of those%s; " INQ_NOT_SEEN,
                             inq_context_plural(context, reduced->n_ranks, "rank", "ranks"),
                             reduced->n_whole, reduced->n_steps, lengths, longer);
 }

@@ -62,7 +62,7 @@ function checkSection(report, i, several) {
         id: "check-" + (i + 1),
         title: several ? unbroken(report.headline) : "Checks",
         short: several ? report.name : "Checks",
-        how: (failed > 0 ? failed + " of " + sayCount(report.checks.length, "check fails", "checks fail") + ": " : "") + report.name + (report.updated ? ", measured for " : " against ") + report.baseline,
+        how: (failed > 0 ? failed + " of " + sayCount(report.checks.length, "check fails", "checks fail") + ": " : "") + report.name + (report.updated ? ", measured for " : " against ") + report.baseline + (report.reduced ? ": " + sayKept(report.reduced) : ""),
         content: [checkReasons(report), checkTable(report)],
     };
 }

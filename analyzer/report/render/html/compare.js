@@ -35,6 +35,7 @@ function sayComparedRun(which, run) {
 function comparisonLimits(report) {
     const notes = [["base", report.base], ["new", report.new]].flatMap(([which, run]) => [
         run.damaged_files > 0 && sayCount(run.damaged_files, "file", "files") + " of the " + which + " run " + (run.damaged_files === 1 ? "is" : "are") + " damaged",
+        run.reduced && sayKept(run.reduced) + " (" + which + " run)",
         run.missing_ranks > 0 && sayCount(run.missing_ranks, "rank", "ranks") + " of the " + which + " run " + (run.missing_ranks === 1 ? "has" : "have") + " no trace",
     ]).filter(Boolean);
     return notes.length > 0 ? el("p", { class: "limits" }, el("b", null, "Limits. "), sentence(notes.join("; ")) + ".") : null;

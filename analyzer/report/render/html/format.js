@@ -46,6 +46,8 @@ function sayRange(from, to) {
 const sayPct = (share) => (isNumber(share) ? (100 * share).toFixed(1) + "\u00a0%" : "");
 /* In as many digits as a finding's title. */
 const sayShare = (share) => (100 * share).toFixed(100 * share >= 9.95 ? 0 : 1) + "\u00a0%";
+const notSeen = "faults in other steps only are not seen";
+const sayKept = (kept) => "reduced partials, " + kept.whole + " of " + kept.steps + " steps have all rows; " + notSeen;
 const sayCount = (n, one, many) => n.toLocaleString("en") + "\u00a0" + (n === 1 ? one : many);
 
 function sayBytes(n) {

@@ -131,7 +131,7 @@ function findingCard(run, finding, number) {
 function sayReduced(r) {
     const lengths = r.step_ns !== null && r.whole_step_ns !== null ? " (mean " + sayNs(r.whole_step_ns) + "; of all " + r.steps + " " + sayNs(r.step_ns) + ")" : "";
     const standing = r.stand_out > 0 ? "; " + r.stand_out + " of them " + (r.stand_out === 1 ? "was kept for being long and weighs" : "were kept for being long and weigh") + " more than in the run" : "";
-    return "reduced partials of " + sayCount(r.ranks, "rank", "ranks") + ": " + r.whole + " of " + r.steps + " steps have all rows" + lengths + ", and shares and costs are of those" + standing + "; faults in other steps only are not seen";
+    return "reduced partials of " + sayCount(r.ranks, "rank", "ranks") + ": " + r.whole + " of " + r.steps + " steps have all rows" + lengths + ", and shares and costs are of those" + standing + "; " + notSeen;
 }
 
 function limitsNote(report) {

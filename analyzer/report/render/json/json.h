@@ -25,6 +25,8 @@ void inq_json_rank(struct inq_json *json, const char *key, const struct inq_cont
 /* {path, format, bytes, ..., damage[]} of one file. */
 void inq_json_file(struct inq_json *json, const struct inq_file *file);
 void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
+/* reduced: {steps, whole}; nothing where none is. */
+void inq_json_kept(struct inq_json *json, struct inq_kept_steps kept);
 /* ranks_present, ranks_missing; ranks without a number are null. */
 void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
 /* clock[] of the ranks shown. */

@@ -86,6 +86,16 @@ void inq_json_skipped(struct inq_json *json, const struct inq_run *run)
     inq_json_end_array(json);
 }
 
+void inq_json_kept(struct inq_json *json, struct inq_kept_steps kept)
+{
+    if (kept.recorded > 0) {
+        inq_json_object(json, "reduced");
+        inq_json_int(json, "steps", (int64_t)kept.recorded);
+        inq_json_int(json, "whole", (int64_t)kept.whole);
+        inq_json_end_object(json);
+    }
+}
+
 static void write_reduced(struct inq_json *json, const struct inq_reduced *reduced)
 {
     inq_json_object(json, "reduced");

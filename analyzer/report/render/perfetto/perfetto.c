@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* What the viewer shows of one slice. Recorded rows are described in the words of PyTorch's
  * profiler, so that this and other programs can read them back. */
@@ -473,7 +474,8 @@ static void write_meta(const struct inq_perfetto *p, struct inq_json *json, cons
     inq_json_int(json, "tid", tid);
     inq_json_object(json, "args");
     if (label != NULL) {
-        inq_json_string(json, "name", label);
+        bool labels = strcmp(what, "process_labels") == 0;
+        inq_json_string(json, labels ? "labels" : "name", label);
     } else {
         inq_json_int(json, "sort_index", place);
     }
@@ -497,6 +499,9 @@ static void perfetto_names(const struct inq_perfetto *p, struct inq_json *json)
 {
     write_meta(p, json, "process_name", 0, 0, "inquest", 0);
     write_meta(p, json, "process_sort_index", 0, 0, NULL, -1);
+    if (p->trace->reduced != NULL) {
+        write_meta(p, json, "process_labels", 0, 0, inq_sentence_reduced(p->context), 0);
+    }
     for (size_t r = 0; r < p->trace->n_ranks; r++) {
         if (inq_perfetto_shows(p, r)) {
             write_meta(p, json, "process_name", (uint32_t)r + 1, 0, rank_name(p, r), 0);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena_text.h"
 
+#include "base/time.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -67,4 +69,10 @@ const char *inq_arena_ranks(struct inq_arena *arena, const int32_t *ranks, size_
     }
     return inq_arena_printf(arena, "%s%s %s", capital ? "R" : "r", n == 1 ? "ank" : "anks",
                             inq_arena_list(arena, ranks, n));
+}
+
+const char *inq_arena_time(struct inq_arena *arena, int64_t ns)
+{
+    char buf[32];
+    return inq_arena_printf(arena, "%s", inq_time_format(ns, buf, sizeof buf));
 }

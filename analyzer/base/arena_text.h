@@ -16,5 +16,7 @@ const char *inq_arena_name(struct inq_arena *arena, const char *name);
 const char *inq_arena_list(struct inq_arena *arena, const int32_t *numbers, size_t n);
 /* "rank 3", "ranks 8-11,15"; with `capital` "Rank 3". */
 const char *inq_arena_ranks(struct inq_arena *arena, const int32_t *ranks, size_t n, bool capital);
+/* "2.48 ms". */
+const char *inq_arena_time(struct inq_arena *arena, int64_t ns);
 
 #endif

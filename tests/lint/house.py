@@ -168,9 +168,15 @@ def circles(arrows):
     return found
 
 
-def table_rows(build, files):
+def is_used(top, source, symbol):
+    """Whether the source calls the symbol or takes its address outside of an initializer's row."""
+    with open(os.path.join(top, source), encoding="utf-8") as file:
+        return re.search(rf"\b{symbol}\(|&{symbol}\b", file.read()) is not None
+
+
+def table_rows(top, build, files):
     """(source, symbol) where the source never calls the symbol and only names it in constant tables:
-    the object refers to it from its data alone."""
+    the object refers to it from its data alone, or else the optimizer took a row out of its table."""
     source_of = {path: source for source, path in object_files(build, files).items()}
     if not source_of:
         return set()
@@ -185,7 +191,7 @@ def table_rows(build, files):
         symbol = re.search(r"\s(inq_\w+) [+-] ", line)
         if symbol and not section.startswith(".debug"):
             (data if re.match(r"\.(data|rodata)", section) else text).add((source, symbol.group(1)))
-    return data - text
+    return {row for row in data if row not in text or not is_used(top, *row)}
 
 
 def is_sanitized(build, files):
@@ -226,7 +232,7 @@ def main():
     }
     if not is_sanitized(build, files):
         measured["symbols with a single user"] = single_users(top, users, home,
-                                                              table_rows(build, files))
+                                                              table_rows(top, build, files))
     return budgets.hold(measured)
 
 

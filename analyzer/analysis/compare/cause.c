@@ -319,7 +319,7 @@ static double mean_of(const struct causing *x, const double *values, size_t stri
 
 static const char *ns(const struct causing *x, double value)
 {
-    return inq_compare_ns(x->c, (int64_t)llround(value));
+    return inq_arena_time(x->c->arena, (int64_t)llround(value));
 }
 
 /* The kernel that changed most in the direction of the cause. */
@@ -335,8 +335,8 @@ static const char *say_kernel(struct causing *x, int sign)
     }
     return or_empty(x, inq_arena_asprintf(x->c->arena, "; most of it %s (%s, %s before)",
                                           inq_arena_name(x->c->arena, best->name),
-                                          inq_compare_ns(x->c, best->ns[1]),
-                                          inq_compare_ns(x->c, best->ns[0])));
+                                          inq_arena_time(x->c->arena, best->ns[1]),
+                                          inq_arena_time(x->c->arena, best->ns[0])));
 }
 
 /* "s" after the verb of one: a rank, a stage, a host. */
@@ -405,8 +405,8 @@ static const char *say_host_part(struct causing *x, int sign)
     return or_empty(
         x, inq_arena_asprintf(x->c->arena, "; %s %s most (mean of all ranks: %s, %s before)",
                               inq_arena_name(x->c->arena, best->what), sign > 0 ? "grew" : "shrank",
-                              inq_compare_ns(x->c, before + sign * most),
-                              inq_compare_ns(x->c, before)));
+                              inq_arena_time(x->c->arena, before + sign * most),
+                              inq_arena_time(x->c->arena, before)));
 }
 
 static const char *say_own(struct causing *x, int own, const char *who, double was_ns,

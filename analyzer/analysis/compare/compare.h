@@ -53,7 +53,4 @@ static inline bool inq_is_peer(const struct inq_comparison *c, const struct inq_
            (same_ranks ? other->rank == rank->rank : other->stage == rank->stage);
 }
 
-/* A time as text, in the comparison's arena; "" when memory is out. */
-const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns);
-
 #endif

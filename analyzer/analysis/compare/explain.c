@@ -2,21 +2,13 @@
 /* The comparison in two sentences: how much, and what for; and the words for its enums. */
 #include "analysis/compare/compare.h"
 
-#include "base/arena.h"
-#include "inquest/time.h"
+#include "base/arena_text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns)
-{
-    char buf[32];
-    const char *text = inq_arena_strdup(c->arena, inq_time_format(ns, buf, sizeof buf));
-    return text != NULL ? text : "";
-}
 
 /* What the comparison says of a cause: by how much. */
 struct told {
@@ -31,7 +23,7 @@ struct told {
 static const char *of_it(const struct inq_comparison *c, const struct told *told)
 {
     double percent = 100.0 * (double)told->ns / (double)c->loss_total_ns;
-    const char *ns = inq_compare_ns(c, told->ns < 0 ? -told->ns : told->ns);
+    const char *ns = inq_arena_time(c->arena, told->ns < 0 ? -told->ns : told->ns);
     const char *before = told->together ? "together " : "";
     const char *more = told->more ? " more" : "";
     const char *text =
@@ -47,13 +39,14 @@ static const char *of_it(const struct inq_comparison *c, const struct told *told
 
 static const char *say_same_size(const struct inq_comparison *c)
 {
-    const char *t1 = inq_compare_ns(c, c->run[0].step_ns);
-    const char *t2 = inq_compare_ns(c, c->run[1].step_ns);
+    const char *t1 = inq_arena_time(c->arena, c->run[0].step_ns);
+    const char *t2 = inq_arena_time(c->arena, c->run[1].step_ns);
     double ratio = c->speedup;
     if (c->other_work[0] != '\0') { /* neither faster nor slower: it is another job */
         return inq_arena_asprintf(
             c->arena, "Not the same work: %s. A step takes %s, %s before (%s %s).", c->other_work,
-            t2, t1, inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
+            t2, t1,
+            inq_arena_time(c->arena, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
             c->loss_total_ns < 0 ? "less" : "more");
     }
     if (!c->changed) {
@@ -66,15 +59,15 @@ static const char *say_same_size(const struct inq_comparison *c)
         c->arena, "The new run %s %.2f times as %s: a step takes %s, %s before (%s %s).",
         ratio < 1.0 ? "takes" : "is", ratio < 1.0 ? 1.0 / ratio : ratio,
         ratio < 1.0 ? "long" : "fast", t2, t1,
-        inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
+        inq_arena_time(c->arena, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
         c->loss_total_ns < 0 ? "less" : "more");
 }
 
 static const char *say_scaled(const struct inq_comparison *c)
 {
     const char *loss =
-        inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns);
-    const char *step = inq_compare_ns(c, c->run[1].step_ns);
+        inq_arena_time(c->arena, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns);
+    const char *step = inq_arena_time(c->arena, c->run[1].step_ns);
     const char *how = c->scaling == INQ_SCALING_STRONG ? "strong scaling, "
                       : c->scaling == INQ_SCALING_WEAK ? "weak scaling, "
                                                        : "";
@@ -114,7 +107,7 @@ static int main_loss(const struct inq_compared_coll *coll, int sign)
 static const char *say_why(const struct inq_comparison *c, const struct inq_compared_coll *coll,
                            int loss)
 {
-    const char *part = inq_compare_ns(c, coll->loss_ns[loss]);
+    const char *part = inq_arena_time(c->arena, coll->loss_ns[loss]);
     const char *text = "";
     bool less = coll->loss_ns[loss] < 0;
     if (loss == INQ_LOSS_BYTES) {
@@ -134,17 +127,18 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
                                less ? "more" : "less", part, coll->busbw_gbps[1],
                                coll->busbw_gbps[0], coll->group_size[1], coll->group_size[0]);
     } else if (loss == INQ_LOSS_WAITING) {
-        text =
-            inq_arena_asprintf(c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",
-                               less ? "less" : "more", part, inq_compare_ns(c, coll->wait_ns[1]),
-                               inq_compare_ns(c, coll->wait_ns[0]));
+        text = inq_arena_asprintf(
+            c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",
+            less ? "less" : "more", part, inq_arena_time(c->arena, coll->wait_ns[1]),
+            inq_arena_time(c->arena, coll->wait_ns[0]));
     } else if (loss == INQ_LOSS_OVERLAP) {
         text = inq_arena_asprintf(
             c->arena,
             "mostly because compute covers %s of it (%s): %s of %s exposed, %s of %s before",
-            less ? "more" : "less", part, inq_compare_ns(c, coll->exposed_ns[1]),
-            inq_compare_ns(c, coll->transfer_ns[1]), inq_compare_ns(c, coll->exposed_ns[0]),
-            inq_compare_ns(c, coll->transfer_ns[0]));
+            less ? "more" : "less", part, inq_arena_time(c->arena, coll->exposed_ns[1]),
+            inq_arena_time(c->arena, coll->transfer_ns[1]),
+            inq_arena_time(c->arena, coll->exposed_ns[0]),
+            inq_arena_time(c->arena, coll->transfer_ns[0]));
     } else {
         text = inq_arena_asprintf(c->arena, "its transfers take %s %s; sizes were not recorded",
                                   part, less ? "less" : "longer");

@@ -172,7 +172,7 @@ static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct i
         candidate->steps = g->study->run.n_steps;
         candidate->steps_seen = gain.steps_seen;
         candidate->in_order_ns = 0;
-        candidate->step_ns = inq_study_recorded_ns(g->study);
+        candidate->step_ns = g->study->recorded_ns;
         if (gain.spread && candidate->confidence > INQ_CONFIDENCE_SUPPORTED) {
             candidate->confidence = INQ_CONFIDENCE_SUPPORTED;
         }

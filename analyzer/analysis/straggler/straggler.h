@@ -77,6 +77,7 @@ struct inq_study {
     bool *chosen;         /* [n_ranks] scratch */
     int64_t *step_ns;     /* [run.n_steps] scratch */
     int64_t simulated_ns; /* mean judged step by the simulator, as recorded; 0: none */
+    int64_t recorded_ns;  /* mean recorded length of the same, over all ranks' cells */
 };
 
 /* Steps below which no interval is given: fewer say too little about the next one. */
@@ -96,8 +97,6 @@ void inq_study_release(struct inq_study *study);
 /* What a step gains by these repairs together. Needs a graph. Fails with INQ_NOMEM. */
 int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, size_t n,
                    struct inq_gain *gain, struct inq_err *err);
-/* Mean recorded length of those steps, over all ranks' cells; 0 without a graph. */
-int64_t inq_study_recorded_ns(const struct inq_study *study);
 
 /* The account's step that a judged step of the graph is, 0 .. run.n_steps - 1. */
 static inline size_t inq_study_step(const struct inq_study *study, size_t ordinal)

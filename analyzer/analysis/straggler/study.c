@@ -48,10 +48,27 @@ static int64_t mean_of(const int64_t *values, size_t n)
     return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
 }
 
+/* Mean recorded length of the judged steps, over all ranks' cells; 0 without a graph. */
+static int64_t recorded_mean(const struct inq_study *study)
+{
+    double sum = 0.0;
+    double n = 0.0;
+
+    for (size_t r = 0; r < study->trace->n_ranks; r++) {
+        for (size_t s = 0; s < study->run.n_steps; s++) {
+            const struct inq_step_stat *cell = inq_study_step_stat(study, r, s);
+            sum += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
+            n += cell->valid;
+        }
+    }
+    return n > 0.0 ? (int64_t)llround(sum / n) : 0;
+}
+
 /* The base is held against the record: where they differ, gains are not told. */
 static void check_base(struct inq_study *study)
 {
-    double recorded_ns = (double)inq_study_recorded_ns(study);
+    study->recorded_ns = recorded_mean(study);
+    double recorded_ns = (double)study->recorded_ns;
 
     study->simulated_ns = mean_of(study->run.base_ns, study->run.n_steps);
     if (fabs((double)study->simulated_ns - recorded_ns) > BASE_ERROR * recorded_ns) {
@@ -90,21 +107,6 @@ void inq_study_release(struct inq_study *study)
     inq_mem_free(study->chosen);
     inq_mem_free(study->step_ns);
     *study = (struct inq_study){0};
-}
-
-int64_t inq_study_recorded_ns(const struct inq_study *study)
-{
-    double sum = 0.0;
-    double n = 0.0;
-
-    for (size_t r = 0; r < study->trace->n_ranks; r++) {
-        for (size_t s = 0; s < study->run.n_steps; s++) {
-            const struct inq_step_stat *cell = inq_study_step_stat(study, r, s);
-            sum += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
-            n += cell->valid;
-        }
-    }
-    return n > 0.0 ? (int64_t)llround(sum / n) : 0;
 }
 
 /* Interval of the mean of n values by bootstrap: the same for equal values on every machine. */

@@ -2,7 +2,7 @@
 /* A check: as a table for people, on the terminal and in a merge request; as a page; as JSON; and
  * as CI systems read it. */
 #include "base/json.h"
-#include "base/time.h"
+#include "base/arena_text.h"
 #include "inquest/check.h"
 #include "report/check/ci_formats.h"
 #include "report/info/info.h"
@@ -179,8 +179,7 @@ static const char *value_text(const struct context *context, enum inq_measure_ki
     }
     switch (inq_measure_info(kind)->unit) {
     case INQ_UNIT_NS:
-        return or_empty(
-            inq_arena_strdup(context->arena, inq_time_format((int64_t)value, buf, sizeof buf)));
+        return inq_arena_time(context->arena, (int64_t)value);
     case INQ_UNIT_COUNT:
         return or_empty(inq_arena_asprintf(context->arena, "%.10g", value));
     case INQ_UNIT_BYTES:

@@ -4,7 +4,6 @@
 #include "report/contract/contract.h"
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "base/time.h"
 #include "inquest/report.h"
 
@@ -67,7 +66,9 @@ static void json_ops(const struct inq_schedule_view *view, int32_t r, struct inq
     }
 }
 
-static void schedule_json(const struct inq_schedule_view *view, struct inq_out *out)
+static int schedule_json(const struct inq_schedule_view *view,
+                         const struct inq_report_options *options, struct inq_out *out,
+                         struct inq_err *err)
 {
     const struct inq_schedule *schedule = view->schedule;
     const struct inq_schedule_timing *timing = view->timing;
@@ -105,6 +106,9 @@ static void schedule_json(const struct inq_schedule_view *view, struct inq_out *
     }
     inq_json_end_array(&json);
     inq_json_end_object(&json);
+    (void)options;
+    (void)err;
+    return INQ_OK;
 }
 
 /* ---- Perfetto -------------------------------------------------------------------------------- */
@@ -196,7 +200,9 @@ static void write_arrow(const struct inq_schedule_view *view, const struct inq_s
     }
 }
 
-static void schedule_perfetto(const struct inq_schedule_view *view, struct inq_out *out)
+static int schedule_perfetto(const struct inq_schedule_view *view,
+                             const struct inq_report_options *options, struct inq_out *out,
+                             struct inq_err *err)
 {
     const struct inq_schedule *s = view->schedule;
     struct inq_json json;
@@ -229,6 +235,9 @@ static void schedule_perfetto(const struct inq_schedule_view *view, struct inq_o
     }
     inq_json_end_array(&json);
     inq_json_end_object(&json);
+    (void)options;
+    (void)err;
+    return INQ_OK;
 }
 
 /* Which of its rank's stages each stage is; the caller's (inq_mem_free). NULL when memory is out.
@@ -324,96 +333,15 @@ static void json_at(const struct inq_schedule_view *view, int64_t at_ns, struct 
     inq_json_end_object(&json);
 }
 
-/* ---- the order of events --------------------------------------------------------------------- */
-
-static int compare_cells(const void *a, const void *b, void *ctx)
-{
-    const struct inq_schedule_cell *x = a;
-    const struct inq_schedule_cell *y = b;
-    (void)ctx;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->rank == y->rank ? 0 : x->rank < y->rank ? -1 : 1;
-}
-
-static void write_event(const struct inq_schedule_view *view, const struct inq_terminal *terminal,
-                        const struct inq_schedule_cell *cell, bool first)
-{
-    char text[192] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < cell->n && used + 1 < sizeof text; i++) {
-        char words[96];
-        const struct inq_action *a = &view->schedule->ranks[cell->rank].actions[cell->first + i];
-        int n = snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " overlapped with " : "",
-                         inq_action_words(a, words, sizeof words));
-        used += n > 0 ? (size_t)n : 0;
-    }
-    char start[32];
-    inq_out_printf(terminal->out, "  %10s  rank %" PRId32 "  %s\n",
-                   first ? inq_time_format(cell->start_ns, start, sizeof start) : "", cell->rank,
-                   text);
-}
-
-/* What happens when, one line a moment: for schedules small enough to be read. */
-static int write_events(const struct inq_schedule_view *view, const struct inq_terminal *terminal,
-                        struct inq_err *err)
-{
-    enum { MOST_EVENTS = 32 };
-    struct inq_schedule_cell cells[MOST_EVENTS];
-    size_t n = 0;
-    for (int32_t r = 0; r < view->schedule->n_ranks; r++) {
-        struct inq_schedule_cell cell;
-        for (size_t at = 0; inq_schedule_next_cell(view, r, &at, &cell);) {
-            if (n == MOST_EVENTS) {
-                return INQ_OK;
-            }
-            cells[n++] = cell;
-        }
-    }
-    int code = inq_sort(cells, n, sizeof *cells, compare_cells, NULL, err);
-    inq_out_text(terminal->out, "\nOrder of events\n");
-    for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        bool first = i == 0 || cells[i].start_ns != cells[i - 1].start_ns;
-        write_event(view, terminal, &cells[i], first);
-    }
-    return code;
-}
-
 /* ---- the formats ----------------------------------------------------------------------------- */
 
-static int write_schedule(const struct inq_schedule_view *view,
-                          const struct inq_report_options *options, struct inq_out *out,
-                          struct inq_err *err)
-{
-    struct inq_terminal terminal = inq_terminal_of(options, out);
-    switch (options->format) {
-    case INQ_FORMAT_JSON:
-        schedule_json(view, out);
-        return INQ_OK;
-    case INQ_FORMAT_SVG:
-        inq_schedule_svg(view, out);
-        return INQ_OK;
-    case INQ_FORMAT_PERFETTO:
-        schedule_perfetto(view, out);
-        return INQ_OK;
-    case INQ_FORMAT_TEXT:
-        inq_schedule_text(view, &terminal);
-        return write_events(view, &terminal, err);
-    case INQ_FORMAT_MARKDOWN:
-    case INQ_FORMAT_CSV:
-    case INQ_FORMAT_HTML:
-    case INQ_FORMAT_JUNIT:
-    case INQ_FORMAT_GITHUB:
-    case INQ_FORMAT_GITLAB:
-    case INQ_FORMAT_SARIF:
-    case INQ_FORMAT_SQLITE:
-    case INQ_FORMAT_CHAKRA:
-    case INQ_FORMAT_COUNT:
-        break;
-    }
-    return INQ_UNSUPPORTED;
-}
+/* NULL: no format of a schedule; CSV is written without a timing. */
+static inq_schedule_format *const writers[INQ_FORMAT_COUNT] = {
+    [INQ_FORMAT_TEXT] = inq_schedule_text,
+    [INQ_FORMAT_JSON] = schedule_json,
+    [INQ_FORMAT_SVG] = inq_schedule_svg,
+    [INQ_FORMAT_PERFETTO] = schedule_perfetto,
+};
 
 int inq_schedule_report(const struct inq_schedule *schedule,
                         const struct inq_schedule_timing *timing,
@@ -425,9 +353,13 @@ int inq_schedule_report(const struct inq_schedule *schedule,
         return inq_schedule_write_csv(schedule, sink, err);
     }
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    inq_schedule_format *write =
+        options->format < INQ_FORMAT_COUNT ? writers[options->format] : NULL;
     uint8_t *chunk = chunks_of(schedule);
     struct inq_schedule_view view = {schedule, timing, theory, chunk};
-    int code = chunk == NULL ? INQ_NOMEM : write_schedule(&view, options, &out, err);
+    int code = chunk == NULL   ? INQ_NOMEM
+               : write == NULL ? INQ_UNSUPPORTED
+                               : write(&view, options, &out, err);
     inq_mem_free(chunk);
     return inq_out_end(&out, code, "a schedule", err);
 }

@@ -36,7 +36,10 @@ char *inq_action_words(const struct inq_action *action, char *buf, size_t size);
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_terminal *terminal);
-void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out);
+/* Writes a schedule in one format. Fails with INQ_NOMEM. */
+typedef int inq_schedule_format(const struct inq_schedule_view *view,
+                                const struct inq_report_options *options, struct inq_out *out,
+                                struct inq_err *err);
+inq_schedule_format inq_schedule_text, inq_schedule_svg;
 
 #endif

@@ -172,7 +172,8 @@ static bool any_reduces(const struct inq_schedule_view *view)
     return false;
 }
 
-void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out)
+int inq_schedule_svg(const struct inq_schedule_view *view, const struct inq_report_options *options,
+                     struct inq_out *out, struct inq_err *err)
 {
     struct drawing d = {.view = view, .out = out, .reduces = any_reduces(view)};
     int64_t makespan_ns = view->timing->makespan_ns;
@@ -192,4 +193,7 @@ void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out)
         draw_rank(&d, r);
     }
     inq_out_text(out, "</svg>\n");
+    (void)options;
+    (void)err;
+    return INQ_OK;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A timed schedule as text: a chart with one row a rank, then its figures. */
+/* A timed schedule as text: its figures, a chart with one row a rank, and the
+ * order of events. */
 #include "report/schedule/schedule.h"
 
+#include "base/sort.h"
 #include "base/time.h"
 #include "inquest/memory.h"
 
@@ -260,10 +262,72 @@ static void rank_table(const struct inq_terminal *terminal, const struct inq_sch
     }
 }
 
-void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_terminal *terminal)
+/* ---- the order of events --------------------------------------------------------------------- */
+
+static int compare_cells(const void *a, const void *b, void *ctx)
 {
-    figures(terminal, view);
-    inq_out_text(terminal->out, "\n");
-    draw_chart(terminal, view);
-    rank_table(terminal, view);
+    const struct inq_schedule_cell *x = a;
+    const struct inq_schedule_cell *y = b;
+    (void)ctx;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return x->rank == y->rank ? 0 : x->rank < y->rank ? -1 : 1;
+}
+
+static void write_event(const struct inq_schedule_view *view, const struct inq_terminal *terminal,
+                        const struct inq_schedule_cell *cell, bool first)
+{
+    char text[192] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < cell->n && used + 1 < sizeof text; i++) {
+        char words[96];
+        const struct inq_action *a = &view->schedule->ranks[cell->rank].actions[cell->first + i];
+        int n = snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " overlapped with " : "",
+                         inq_action_words(a, words, sizeof words));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    char start[32];
+    inq_out_printf(terminal->out, "  %10s  rank %" PRId32 "  %s\n",
+                   first ? inq_time_format(cell->start_ns, start, sizeof start) : "", cell->rank,
+                   text);
+}
+
+/* What happens when, one line a moment: for schedules small enough to be read. */
+static int write_events(const struct inq_schedule_view *view, const struct inq_terminal *terminal,
+                        struct inq_err *err)
+{
+    enum { MOST_EVENTS = 32 };
+    struct inq_schedule_cell cells[MOST_EVENTS];
+    size_t n = 0;
+    for (int32_t r = 0; r < view->schedule->n_ranks; r++) {
+        struct inq_schedule_cell cell;
+        for (size_t at = 0; inq_schedule_next_cell(view, r, &at, &cell);) {
+            if (n == MOST_EVENTS) {
+                return INQ_OK;
+            }
+            cells[n++] = cell;
+        }
+    }
+    int code = inq_sort(cells, n, sizeof *cells, compare_cells, NULL, err);
+    inq_out_text(terminal->out, "\nOrder of events\n");
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        bool first = i == 0 || cells[i].start_ns != cells[i - 1].start_ns;
+        write_event(view, terminal, &cells[i], first);
+    }
+    return code;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int inq_schedule_text(const struct inq_schedule_view *view,
+                      const struct inq_report_options *options, struct inq_out *out,
+                      struct inq_err *err)
+{
+    struct inq_terminal terminal = inq_terminal_of(options, out);
+    figures(&terminal, view);
+    inq_out_text(out, "\n");
+    draw_chart(&terminal, view);
+    rank_table(&terminal, view);
+    return write_events(view, &terminal, err);
 }

@@ -2,7 +2,6 @@
 #include "report/terminal/labels.h"
 
 #include "base/arena_text.h"
-#include "base/time.h"
 #include "inquest/memory.h"
 #include "report/terminal/writer.h"
 
@@ -73,8 +72,7 @@ const char *inq_context_bytes(const struct inq_context *context, double bytes)
 
 const char *inq_context_ns(const struct inq_context *context, int64_t ns)
 {
-    char buf[32];
-    return inq_arena_printf(context->arena, "%s", inq_time_format(ns, buf, sizeof buf));
+    return inq_arena_time(context->arena, ns);
 }
 
 const char *inq_context_at(const struct inq_context *context, int64_t ns)

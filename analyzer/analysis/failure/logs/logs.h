@@ -112,8 +112,6 @@ struct inq_log_case {
 
 /* Fills marks, whose they are, and the world (analysis/failure/logs/facts.c). */
 int inq_log_facts(struct inq_log_case *c, struct inq_err *err);
-/* Fills the progress of the group that hangs (progress.c). */
-int inq_log_find_progress(struct inq_log_case *c, struct inq_err *err);
 /* What each rank with a progress printed, as a dump would tell it; `group` with its members, NULL:
  * these are not known (blocked.c). */
 int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group,

@@ -315,7 +315,7 @@ static int add_rank(struct inq_perfetto *p, size_t r)
     return code;
 }
 
-int inq_perfetto_recorded(struct inq_perfetto *p)
+static int add_recorded(struct inq_perfetto *p)
 {
     int code = INQ_OK;
     for (size_t r = 0; r < p->trace->n_ranks && code == INQ_OK; r++) {
@@ -625,9 +625,10 @@ static int add_path(struct inq_perfetto *p)
     return code;
 }
 
-int inq_perfetto_marks(struct inq_perfetto *p)
+int inq_perfetto_fill(struct inq_perfetto *p)
 {
-    int code = add_steps(p);
+    int code = add_recorded(p); /* first: the head lists the tracks of the lanes in this order */
+    code = code == INQ_OK ? add_steps(p) : code;
     for (size_t f = 0; f < p->report->n_findings && code == INQ_OK; f++) {
         code = inq_context_shows_finding(p->context, &p->report->findings[f]) ? add_finding(p, f)
                                                                               : INQ_OK;

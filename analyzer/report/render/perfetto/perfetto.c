@@ -646,11 +646,8 @@ int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, s
         .context = &context, .trace = report->trace, .report = report, .err = err};
     find_base(&p);
     int code = number_groups(&p);
-    if (code == INQ_OK) { /* first: the head lists the tracks of the lanes in this order */
-        code = inq_perfetto_recorded(&p);
-    }
     if (code == INQ_OK) {
-        code = inq_perfetto_marks(&p);
+        code = inq_perfetto_fill(&p);
     }
     if (code == INQ_OK) {
         code = write_document(&p, out);

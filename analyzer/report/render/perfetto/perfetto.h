@@ -62,10 +62,8 @@ static inline int64_t inq_perfetto_pid(const struct inq_perfetto *p, uint32_t pr
 
 /* Whether the rank (index) was asked for. */
 bool inq_perfetto_shows(const struct inq_perfetto *p, size_t rank);
-/* What was recorded: events, annotations, driver calls, and arrows from launches to their work. */
-int inq_perfetto_recorded(struct inq_perfetto *p);
-
-/* What the analyses found. */
-int inq_perfetto_marks(struct inq_perfetto *p);
+/* What was recorded (events, annotations, driver calls, and arrows from launches to their work),
+ * and what the analyses found. */
+int inq_perfetto_fill(struct inq_perfetto *p);
 
 #endif

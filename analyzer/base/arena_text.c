@@ -48,7 +48,7 @@ const char *inq_arena_list(struct inq_arena *arena, const int32_t *numbers, size
             (void)snprintf(text + len, sizeof text - len, ",... (%zu)", n);
             break;
         }
-        last = last > i + 1 ? last : i; /* two neighbours read better with a comma */
+        last = last > i + 1 ? last : i; /* two neighbors read better with a comma */
         int used =
             snprintf(text + len, sizeof text - len, "%s%" PRId32, i > 0 ? "," : "", numbers[i]);
         len += used > 0 ? (size_t)used : 0;

@@ -12,7 +12,7 @@ struct merge {
     void *ctx;
 };
 
-/* Merges [a, a + n_a) and [b, b + n_b), neighbours in one array, into `to`. */
+/* Merges [a, a + n_a) and [b, b + n_b), neighbors in one array, into `to`. */
 static void merge_runs(const struct merge *m, const char *a, size_t n_a, const char *b, size_t n_b,
                        char *to)
 {

@@ -50,10 +50,10 @@ static size_t count_below(const int64_t *keys, const uint32_t *perm, size_t n, i
     return low;
 }
 
-/* Merges the neighbours perm[0, n_a) and perm[n_a, n_a + n_b), both not empty; what is in its
+/* Merges the neighbors perm[0, n_a) and perm[n_a, n_a + n_b), both not empty; what is in its
  * place already is left there. `spare` has room for the first. */
-static void merge_neighbours(const int64_t *keys, uint32_t *perm, size_t n_a, size_t n_b,
-                             uint32_t *spare)
+static void merge_neighbors(const int64_t *keys, uint32_t *perm, size_t n_a, size_t n_b,
+                            uint32_t *spare)
 {
     uint32_t *b = perm + n_a;
     size_t in_place = count_below(keys, perm, n_a, keys[b[0]], true);
@@ -89,7 +89,7 @@ static int merge_all(const int64_t *keys, uint32_t *perm, size_t *start, size_t 
             size_t first = start[r];
             if (r + 1 < n_runs) {
                 size_t second = start[r + 1];
-                merge_neighbours(keys, perm + first, second - first, start[r + 2] - second, spare);
+                merge_neighbors(keys, perm + first, second - first, start[r + 2] - second, spare);
             }
             start[kept++] = first;
         }

@@ -88,7 +88,7 @@
 
 const struct inq_command inq_commands[] = {
     {"analyze", "PATH...", "say where the time went and who delayed whom",
-     "Reads every file and folder given, recognises each by its content, and writes the\n"
+     "Reads every file and folder given, recognizes each by its content, and writes the\n"
      "postmortem: the verdict, the findings with their evidence, then the tables. Damaged,\n"
      "missing and mixed-up files are counted and worked around.\n"
      "\n"

@@ -888,7 +888,7 @@ static int add_group(struct make *m, const struct inq_collective *c, struct inq_
 
 static bool is_group(const struct inq_collective *c)
 {
-    return !c->ends_disagree && (inq_coll_is_p2p(c->kind) || inq_coll_synchronises(c->kind));
+    return !c->ends_disagree && (inq_coll_is_p2p(c->kind) || inq_coll_synchronizes(c->kind));
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */

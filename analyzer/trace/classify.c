@@ -472,7 +472,7 @@ double inq_coll_bus_factor(enum inq_coll_kind kind, int32_t group_size)
     return parts ? (n - 1.0) / n : once ? 1.0 : (double)NAN;
 }
 
-bool inq_coll_synchronises(enum inq_coll_kind kind)
+bool inq_coll_synchronizes(enum inq_coll_kind kind)
 {
     return kind == INQ_COLL_ALLREDUCE || kind == INQ_COLL_ALLGATHER ||
            kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_ALLTOALL ||

@@ -82,6 +82,6 @@ int64_t inq_coll_bytes(enum inq_coll_kind kind, int64_t in_elems, int64_t out_el
                        uint32_t dtype_bytes, int32_t group_size);
 double inq_coll_bus_factor(enum inq_coll_kind kind, int32_t group_size);
 /* Whether members of this kind cannot finish before all have started. */
-bool inq_coll_synchronises(enum inq_coll_kind kind);
+bool inq_coll_synchronizes(enum inq_coll_kind kind);
 
 #endif

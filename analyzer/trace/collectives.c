@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives once they are matched: their order, and whether their ends say that they were one
- * synchronisation. */
+ * synchronization. */
 #include "base/sort.h"
 #include "trace/classify.h"
 #include "trace/collectives.h"
@@ -29,7 +29,7 @@ int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err)
                     compare_collectives, trace, err);
 }
 
-/* What is known of a collective's members: whether they were one synchronisation. */
+/* What is known of a collective's members: whether they were one synchronization. */
 struct ends {
     int64_t first_ns, last_ns; /* ends */
     int64_t last_start_ns, longest_ns;
@@ -69,7 +69,7 @@ void inq_collectives_check_ends(struct inq_trace *trace)
         int64_t part = ends.longest_ns / INQ_ENDS_PART;
         int64_t limit = part > doubt ? part : doubt;
         c->ends_disagree =
-            inq_coll_synchronises(c->kind) &&
+            inq_coll_synchronizes(c->kind) &&
             (ends.last_ns - ends.first_ns > limit || ends.first_ns < ends.last_start_ns - doubt);
     }
 }

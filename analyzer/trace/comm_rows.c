@@ -152,7 +152,7 @@ static int collect_row(const struct inq_trace *trace, const struct inq_rank *ran
     row->seq = inq_coll_is_one_way(comm->kind) || bare ? -1 : comm->seq;
     row->size = common_size(comm);
     row->family = lonely ? (uint8_t)FAMILY_EXCHANGE : family_of(kind);
-    row->syncs = row->family >= INQ_COLL_KIND_COUNT || inq_coll_synchronises(kind);
+    row->syncs = row->family >= INQ_COLL_KIND_COUNT || inq_coll_synchronizes(kind);
     struct inq_channel channel = channel_of(rank, comm, bare);
     return add_row(g, &channel, row, err);
 }

@@ -555,9 +555,9 @@ static uint8_t *uses_of(const struct inq_trace *trace)
         for (size_t i = 0; i < e->n; i++) {
             bool kernel =
                 e->kind == NULL || e->kind[i] == INQ_EVENT_KERNEL || e->kind[i] == INQ_EVENT_SLICE;
-            bool labelled = e->label != NULL && e->label[i] != INQ_NONE;
+            bool labeled = e->label != NULL && e->label[i] != INQ_NONE;
             uses[e->name[i]] =
-                kernel && !labelled && !operators ? INQ_REDACT_KERNEL : uses[e->name[i]];
+                kernel && !labeled && !operators ? INQ_REDACT_KERNEL : uses[e->name[i]];
         }
         uses[rank->job] = INQ_REDACT_PATH;
         uses[rank->host] = INQ_REDACT_HOST;

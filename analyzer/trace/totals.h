@@ -6,7 +6,7 @@
 #include "inquest/trace.h"
 
 /* The first steps are a warm-up when they take this much longer than the median of at least so many
- * steps; the op model of labelled ops has the same rule. */
+ * steps; the op model of labeled ops has the same rule. */
 #define INQ_WARM_UP_FACTOR      1.5
 #define INQ_WARM_UP_LEAST_STEPS 4
 

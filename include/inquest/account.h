@@ -109,7 +109,7 @@ struct inq_account {
     size_t ranks_judged, steps_judged;
     bool one_interval;            /* no plausible steps: the capture is one interval */
     const char *one_interval_why; /* "" where there are steps */
-    bool op_table;                /* labelled ops: what is idle was not recorded, only left */
+    bool op_table;                /* labeled ops: what is idle was not recorded, only left */
     bool steps_inferred;
     int64_t rank_time_ns; /* sum over the judged cells */
     int64_t t_ns;         /* rank_time_ns / (ranks_judged * steps_judged); -1 nothing */

@@ -17,7 +17,7 @@ enum inq_method { INQ_METHOD_INQUEST, INQ_METHOD_HTA, INQ_METHOD_TRACELENS };
 /* Where a rank's GPU time went, over the span from the first start to the last end of its GPU work.
  *
  * GPU work: kernels, memory copies and sets, and the ops of an op table that are not of class other
- * (a garbage collection runs on the host). Synchronisation records and generic slices are no work.
+ * (a garbage collection runs on the host). Synchronization records and generic slices are no work.
  * A kernel of class other counts as compute. All sums are lengths of unions of intervals over all
  * lanes of the rank, so work that runs side by side counts once:
  *   compute        = |C|
@@ -54,7 +54,7 @@ struct inq_rank_time {
  *
  * Both read times as recorded: before the clocks were aligned and without the file's base time.
  *
- * HTA (0.6.1). Rows are kernels, copies, sets and synchronisation records on a stream >= 0. If any
+ * HTA (0.6.1). Rows are kernels, copies, sets and synchronization records on a stream >= 0. If any
  * `ts` of the file has a fraction, starts are rounded up and ends down to whole us. With two or
  * more different ProfilerSteps (over all ranks) only rows count whose launching call started before
  * the last step's start (hta_include_last_step: not after its end), as often as there are such
@@ -64,7 +64,7 @@ struct inq_rank_time {
  *   kernel  = last end - first start of all rows;  idle = kernel - |all rows|
  *   compute = |COMPUTATION|;  non_compute = kernel - compute - idle
  *   overlap = 100 * |COMMUNICATION & COMPUTATION| / |COMMUNICATION|
- *   idle by stream: each gap between neighbours (negative ones too) is host_wait if the launch came
+ *   idle by stream: each gap between neighbors (negative ones too) is host_wait if the launch came
  *   after the previous end, else kernel_wait below 30 us, else other; a row without a recorded
  *   launch takes the file's very first event for it
  *   kernel types: time during which exactly these types ran, summed over ranks
@@ -106,7 +106,7 @@ struct inq_reference_kernel_type {
     double pct; /* of all rows; one decimal */
 };
 
-/* One implicitly synchronising collective as TraceLens' NcclAnalyser has it. GB are GiB there. */
+/* One implicitly synchronizing collective as TraceLens' NcclAnalyser has it. GB are GiB there. */
 struct inq_tl_collective {
     const char *id; /* "<process group>_<ordinal>" */
     const char *group, *group_ranks, *name, *dtype;
@@ -163,7 +163,7 @@ struct inq_reference {
  *   wait of a member    = last arrival - own start, but not past its own end (a broadcast's root
  *                         may be done before the last member comes)
  *   transfer            = own end - last arrival, at least 0; of the operation: median of members
- *   ends spread         = largest end - smallest end (synchronising kinds, all members there)
+ *   ends spread         = largest end - smallest end (synchronizing kinds, all members there)
  *   algbw = S / transfer, busbw = algbw * factor, GB = 1e9 bytes, S and factor as in nccl-tests; of
  *           several operations sum(S) / sum(transfer) over those whose size is known
  *
@@ -422,7 +422,7 @@ struct inq_attribution {
     uint64_t ranks_compared, steps_judged;
     bool first_step_left_out; /* ranks begin to record at different moments */
     bool one_step;            /* no steps known: the capture was taken as a single one */
-    bool op_table;            /* labelled ops: what is idle was not recorded, only left over */
+    bool op_table;            /* labeled ops: what is idle was not recorded, only left over */
     struct inq_usual_step usual;
     int64_t waste_ns_per_step; /* what the last rank of a role costs the median one, by whatever
                                 * cause, chance included */
@@ -482,7 +482,7 @@ struct inq_report {
     struct inq_reference *reference;         /* NULL: not asked for */
     struct inq_collectives *collectives;     /* NULL: none matched or unmatched */
     struct inq_pipeline *pipeline;           /* NULL: not a pipeline */
-    struct inq_whatif *whatif;               /* NULL: no labelled ops */
+    struct inq_whatif *whatif;               /* NULL: no labeled ops */
     struct inq_critical_path *critical_path; /* NULL: not computed */
     struct inq_kernels *kernels;             /* kernels.h; NULL: no kernel was recorded */
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */

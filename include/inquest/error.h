@@ -31,7 +31,7 @@ enum inq_code {
 #undef INQ_CODE_ENUM
 };
 
-/* Where and why something failed. Zero-initialise; owned by the caller; no allocation. */
+/* Where and why something failed. Zero-initialize; owned by the caller; no allocation. */
 struct inq_err {
     enum inq_code code;
     int64_t offset;    /* byte offset in `path`; -1 if it has none */

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* ---- the catalogue --------------------------------------------------------------------------- */
+/* ---- the catalog --------------------------------------------------------------------------- */
 
 /* What a fix takes besides the work of doing it; "" where nothing. */
 struct inq_fix_costs {
@@ -105,7 +105,7 @@ struct inq_assumption {
 struct inq_fix {
     const char *spec;
     const char *what;    /* one sentence, with its numbers */
-    const char *assumes; /* as in the catalogue */
+    const char *assumes; /* as in the catalog */
     struct inq_fix_costs costs;
     const char *finding; /* id of the finding that calls for it; "" asked for by the user */
     bool repairs; /* a finding of more than informing severity calls for it (for all of it) */
@@ -143,7 +143,7 @@ struct inq_fixes {
     size_t n_left_out; /* past 256, or past 64 places for one rank: not looked at */
 };
 
-/* Zero-initialised options propose what the findings call for. */
+/* Zero-initialized options propose what the findings call for. */
 struct inq_fix_options {
     const char *const *specs; /* asked for; NULL: those that the report's findings name */
     size_t n_specs;
@@ -158,7 +158,7 @@ INQ_API int inq_fix_study(const struct inq_fix_base *base, const struct inq_repo
                           const struct inq_fix_options *options, struct inq_fixes **out,
                           struct inq_err *err);
 
-/* Zero-initialised options but for the engine are the defaults. */
+/* Zero-initialized options but for the engine are the defaults. */
 struct inq_fix_validate_options {
     const struct inq_engine *engine;
     struct inq_replay_options replay; /* repeats 0: 9 */

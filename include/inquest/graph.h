@@ -93,7 +93,7 @@ INQ_API void inq_deadlock_release(struct inq_deadlock *deadlock);
 /* ---- the graph ----------------------------------------------------------------------------- */
 
 /* Read-only once built. Ops are numbered in a topological order that is found once: everything an
- * op waits for has a smaller index, and the members of a group are neighbours. */
+ * op waits for has a smaller index, and the members of a group are neighbors. */
 struct inq_graph {
     size_t n_ops, n_deps, n_groups, n_ranks;
     int64_t *dur_ns;         /* [n_ops] as added */

@@ -25,7 +25,7 @@ struct inq_ingest_blob {
     size_t n;
 };
 
-/* Zero-initialised options are the defaults. */
+/* Zero-initialized options are the defaults. */
 struct inq_ingest_options {
     int jobs; /* threads; 0: all cores */
     enum inq_align align;

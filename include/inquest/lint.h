@@ -31,7 +31,7 @@ enum inq_grouping {
     X(WEIGHTS, "R9", "weights are kept once")                                                      \
     X(UNSHARD, "R10", "every unshard has its reshard, and stages are unsharded when used")         \
     X(BASELINE, "R11", "the bubble ratio is no worse than the baseline's")                         \
-    X(NEIGHBOUR, "R12", "neighbouring stages on one rank or on two exchange without ambiguity")
+    X(NEIGHBOR, "R12", "neighboring stages on one rank or on two exchange without ambiguity")
 
 enum inq_lint_rule {
 #define INQ_LINT_ENUM(name, text, what) INQ_LINT_##name,

@@ -45,7 +45,7 @@ struct inq_recorded_costs {
     bool split;                    /* W was recorded; else it is taken as half of the backward */
 };
 
-/* *out is the caller's. Fails with INQ_NOT_FOUND when no pipeline is recognised, INQ_NOMEM,
+/* *out is the caller's. Fails with INQ_NOT_FOUND when no pipeline is recognized, INQ_NOMEM,
  * INQ_LIMIT. */
 INQ_API int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_recorded_costs *out,
                                   struct inq_err *err);
@@ -74,7 +74,7 @@ struct inq_recorded_schedule {
 /* The order of the forwards and backwards of a step, with the times that they took. *found: whether
  * the trace has a pipeline whose steps agree on them; without it *out is unchanged. Release *out on
  * failure too. Fails with INQ_USAGE where no step is the one asked for, INQ_NOT_FOUND where no op
- * is labelled, INQ_NOMEM. */
+ * is labeled, INQ_NOMEM. */
 INQ_API int inq_recorded_schedule_of(const struct inq_trace *trace,
                                      const struct inq_recorded_step *which,
                                      struct inq_recorded_schedule *out, bool *found,
@@ -153,7 +153,7 @@ struct inq_plan {
     int64_t simulated_ns;         /* makespan by the simulator, latest end - earliest start */
 };
 
-/* What the graph does not say. All may be NULL; zero-initialised options are the defaults. */
+/* What the graph does not say. All may be NULL; zero-initialized options are the defaults. */
 struct inq_plan_options {
     double scale;                      /* 0: 1 */
     const int64_t *dur_ns;             /* [n_ops] instead of the graph's */
@@ -179,7 +179,7 @@ enum inq_work_mode {
     INQ_WORK_OPEN      /* recorded where inq_replay_work finds that it can be, else timed */
 };
 
-/* Zero-initialised options are the defaults. */
+/* Zero-initialized options are the defaults. */
 struct inq_replay_options {
     int warmup, repeats; /* 0: 1 and 5; warmup -1: none */
     int64_t timeout_ns;  /* of one execution; 0: ten times the simulated time, at least 10 s (60 s
@@ -239,7 +239,7 @@ typedef int (*inq_engine_run)(const struct inq_plan *plan, const struct inq_repl
 
 /* Sums over ops of one kind: what they were planned to take, and what they took. */
 struct inq_kind_time {
-    const char *kind; /* type of a labelled op, else its work; "launch gaps": what ops waited for
+    const char *kind; /* type of a labeled op, else its work; "launch gaps": what ops waited for
                          nothing that the plan knows */
     size_t n;
     int64_t planned_ns, executed_ns;
@@ -352,7 +352,7 @@ INQ_API int inq_graph_unroll(const struct inq_graph *graph, size_t n, struct inq
 /* ---- blocking calls -------------------------------------------------------------------------- */
 
 struct inq_rendezvous_options {
-    bool ungrouped;                /* every SEND and RECV blocks; else neighbours are one group */
+    bool ungrouped;                /* every SEND and RECV blocks; else neighbors are one group */
     const struct inq_costs *costs; /* NULL: compute takes no time */
     int64_t timeout_ns;            /* 0: 60 s */
 };
@@ -390,14 +390,14 @@ INQ_API int inq_execution_chakra(const struct inq_plan *plan, const struct inq_e
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-enum inq_judgement { INQ_NOT_EXECUTED, INQ_CONFIRMED, INQ_REFUTED, INQ_INCONCLUSIVE };
+enum inq_judgment { INQ_NOT_EXECUTED, INQ_CONFIRMED, INQ_REFUTED, INQ_INCONCLUSIVE };
 
 struct inq_ruling {
-    enum inq_judgement judgement;
+    enum inq_judgment judgment;
     char why[640]; /* the rule that decided, with its numbers */
 };
 
-/* Zero-initialised options are the defaults. */
+/* Zero-initialized options are the defaults. */
 struct inq_validate_options {
     struct inq_replay_options replay; /* repeats 0: 15 */
     int64_t expected_ns;      /* of the original: its recorded step, scaled as the plans are;
@@ -444,7 +444,7 @@ INQ_API int inq_validate(const struct inq_engine *engine, const struct inq_plan 
 /* Of both verdicts: what the cost's is where that is confirmed or refuted; "refuted" when the
  * order is; else "order_confirmed" when it is, "inconclusive" or "not_executed". */
 INQ_API const char *inq_validation_text(const struct inq_validation *validation);
-INQ_API const char *inq_judgement_text(enum inq_judgement judgement);
+INQ_API const char *inq_judgment_text(enum inq_judgment judgment);
 
 #ifdef __cplusplus
 }

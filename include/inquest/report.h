@@ -34,11 +34,11 @@ struct inq_report_setting {
     const char *name, *value; /* value NULL: not set */
 };
 
-/* Zero-initialised options are the defaults. */
+/* Zero-initialized options are the defaults. */
 struct inq_report_options {
     enum inq_format format;
     int width;    /* text: columns; 0: 100 */
-    bool color;   /* text: ANSI colours */
+    bool color;   /* text: ANSI colors */
     bool utf8;    /* text: block and line characters */
     bool verbose; /* all rows of every table */
     /* Only the rows and findings of these ranks; NULL: all. Totals and verdict stay. */

@@ -171,7 +171,7 @@ struct inq_synth_spec {
     int32_t cpu_ops;        /* operators (cpu_op) */
     int32_t shapes;         /* operators with "Input Dims" and "Input type" */
     int32_t flows;          /* ac2g arrows from launches to kernels */
-    int32_t calls;     /* event and wait calls; launches and synchronisations are always there */
+    int32_t calls;     /* event and wait calls; launches and synchronizations are always there */
     int32_t lean;      /* kernels carry only the arguments that link them */
     int32_t base_last; /* baseTimeNanoseconds after the events: lost with the end of a file */
     int32_t gz;

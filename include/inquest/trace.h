@@ -73,7 +73,7 @@ enum inq_coll_kind {
         INQ_COLL_KIND_COUNT
 };
 
-/* X(name, "text"): op types of a labelled (pipeline) op; names as in the OSDI'25 traces. */
+/* X(name, "text"): op types of a labeled (pipeline) op; names as in the OSDI'25 traces. */
 #define INQ_OP_TYPES(X)                                                                            \
     X(NONE, "")                                                                                    \
     X(FORWARD, "forward-compute")                                                                  \
@@ -143,7 +143,7 @@ struct inq_events {
     uint8_t *cls;     /* enum inq_op_class */
 };
 
-/* Host calls into the driver (launches, copies, synchronisations), sorted by start. */
+/* Host calls into the driver (launches, copies, synchronizations), sorted by start. */
 struct inq_calls {
     size_t n, cap;
     int64_t *start_ns;
@@ -272,7 +272,7 @@ struct inq_clock {
     int64_t drift_ppb;
     int64_t ref_ns;
     int64_t residual_ns; /* median |disagreement| of anchors after alignment; -1 not measured */
-    uint32_t anchors;    /* matched synchronising collectives used */
+    uint32_t anchors;    /* matched synchronizing collectives used */
     uint32_t source;     /* ranks with the same number read one clock: a host's, or their file's */
     size_t n_later;
     struct inq_clock_piece *later; /* ascending; where the drift changed or the clock was set */
@@ -349,7 +349,7 @@ struct inq_rank {
 };
 
 /* A step's extent on a rank: recorded, the profiler's marks on the host (its GPU work may end
- * later); inferred, from its first launch to the next step's; of labelled ops, from the first start
+ * later); inferred, from its first launch to the next step's; of labeled ops, from the first start
  * to the last end. */
 struct inq_step {
     int64_t number;           /* as recorded; ordinal when inferred */
@@ -358,10 +358,10 @@ struct inq_step {
     int64_t *rank_end_ns;
 };
 
-/* Members of a synchronising collective end together, but for what their clocks leave in doubt
+/* Members of a synchronizing collective end together, but for what their clocks leave in doubt
  * (some times the median disagreement that alignment left on the two worst, and the microseconds in
  * which times are written) and for a fiftieth of the longest member. If they do not, or if one of
- * them ended before the last arrived, they were not one synchronisation (an uneven exchange from
+ * them ended before the last arrived, they were not one synchronization (an uneven exchange from
  * which members leave early, a wrong match, clocks that are not aligned), and what they "waited" is
  * not counted. */
 #define INQ_ENDS_RESIDUALS     4
@@ -380,7 +380,7 @@ struct inq_collective {
     uint32_t first_member; /* into inq_trace.members */
     uint32_t n_members;    /* members present */
     bool complete;         /* every rank of the group that is in the trace has it */
-    bool ends_disagree;    /* synchronising, but the members' ends do not agree: its waits are
+    bool ends_disagree;    /* synchronizing, but the members' ends do not agree: its waits are
                               not counted */
 };
 
@@ -490,7 +490,7 @@ INQ_API const char *inq_op_type_text(enum inq_op_type type);
 INQ_API const char *inq_damage_text(enum inq_damage_kind kind);
 INQ_API const char *inq_damage_word(enum inq_damage_kind kind); /* "bad_number" */
 
-/* Whether some rank's events are labelled ops (an op table). */
+/* Whether some rank's events are labeled ops (an op table). */
 INQ_API bool inq_trace_has_labels(const struct inq_trace *trace);
 
 /* Number of damaged places over all kinds. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An execution as a recorded run, and as Chakra graphs. In a run, ops whose type is known become
- * labelled ops, as a pipeline's op table has them; others become kernels on the streams that their
+ * labeled ops, as a pipeline's op table has them; others become kernels on the streams that their
  * lanes were, with their collectives matched by the groups of the plan. In Chakra graphs
  * (MLCommons; et_def.proto) they are nodes with durations and dependencies, one graph a rank. */
 #include "inquest/replay.h"
@@ -32,7 +32,7 @@ static uint32_t rank_of(const struct tracer *t, uint32_t op)
     return t->rank_of_lane[t->plan->lane_of[op]];
 }
 
-/* ---- lanes of labelled ops: those of an op table
+/* ---- lanes of labeled ops: those of an op table
  * --------------------------------------------------
  */
 
@@ -186,7 +186,7 @@ static int64_t start_of(const struct tracer *t, uint32_t i)
     return start < t->x->end_ns[i] ? start : t->x->end_ns[i];
 }
 
-static int add_labelled(struct tracer *t, uint32_t i)
+static int add_labeled(struct tracer *t, uint32_t i)
 {
     const struct inq_graph_op *op = &t->plan->graph->op[i];
     uint32_t rank = rank_of(t, i);
@@ -315,7 +315,7 @@ static int add_ops(struct tracer *t)
                 code == INQ_OK ? inq_map_put(&t->seqs, shared.group, shared.seq + 1, t->err) : code;
         }
         for (; code == INQ_OK && i < next; i++) {
-            code = g->op[i].type != INQ_OP_NONE ? add_labelled(t, i) : add_kernel(t, i, &shared);
+            code = g->op[i].type != INQ_OP_NONE ? add_labeled(t, i) : add_kernel(t, i, &shared);
         }
     }
     return code;
@@ -655,7 +655,7 @@ static void open_compute(struct graphs *g, uint32_t op, const char *name)
     put_known(g, "tensor_size", ATTR_UINT64, g->t.plan->bytes[op]);
 }
 
-/* Names by which kernels are recognised as what they are. */
+/* Names by which kernels are recognized as what they are. */
 static const char *name_of(const struct graphs *g, uint32_t op, char buf[64])
 {
     const struct inq_graph_op *o = &g->t.plan->graph->op[op];

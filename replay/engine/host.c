@@ -607,7 +607,7 @@ static int index_inputs(struct host_run *run, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Neighbouring ranks share a thread; the lanes of a rank always do, but where they work: there each
+/* Neighboring ranks share a thread; the lanes of a rank always do, but where they work: there each
  * rank's first lane has a thread of its own, and the others take those that are left in turns. */
 static void assign_lanes(struct host_run *run, size_t n_ranks, bool works)
 {

@@ -80,9 +80,9 @@ static double percent(double speedup)
     return 100.0 * (speedup - 1.0);
 }
 
-static void say(struct inq_validation *v, enum inq_judgement judgement, const char *what)
+static void say(struct inq_validation *v, enum inq_judgment judgment, const char *what)
 {
-    v->cost.judgement = judgement;
+    v->cost.judgment = judgment;
     (void)snprintf(v->cost.why, sizeof v->cost.why,
                    "%s: speed %+.2f %% predicted, %+.2f %% executed (95 %%: %+.2f to %+.2f)", what,
                    percent(v->predicted_speedup), percent(v->speedup), percent(v->speedup_ci95[0]),
@@ -134,10 +134,10 @@ static void verify_gain(struct inq_validation *v)
 
 static void verify_cost(struct inq_validation *v, const struct inq_validate_options *o)
 {
-    v->cost.judgement = INQ_INCONCLUSIVE;
-    if (v->order.judgement != INQ_CONFIRMED && base_is_off(v)) {
+    v->cost.judgment = INQ_INCONCLUSIVE;
+    if (v->order.judgment != INQ_CONFIRMED && base_is_off(v)) {
         say_base_error(v);
-    } else if (v->order.judgement != INQ_CONFIRMED) {
+    } else if (v->order.judgment != INQ_CONFIRMED) {
         (void)snprintf(v->cost.why, sizeof v->cost.why, "the order is not confirmed");
     } else if (v->base.n < least_pairs) {
         (void)snprintf(v->cost.why, sizeof v->cost.why,
@@ -159,7 +159,7 @@ static void verify_cost(struct inq_validation *v, const struct inq_validate_opti
 static void verify(struct inq_validation *v, const struct inq_engine *engine,
                    const struct inq_witness *witness, const struct inq_validate_options *o)
 {
-    v->order.judgement = INQ_INCONCLUSIVE;
+    v->order.judgment = INQ_INCONCLUSIVE;
     if (strstr(v->device, INQ_STANDIN_DEVICE) != NULL) {
         (void)snprintf(v->order.why, sizeof v->order.why,
                        "a " INQ_STANDIN_DEVICE " executed it: order and data are those of the "
@@ -168,7 +168,7 @@ static void verify(struct inq_validation *v, const struct inq_engine *engine,
         (void)snprintf(v->order.why, sizeof v->order.why,
                        "simulated, not executed: the prediction agrees with itself");
     } else if (witness->n_broken > 0) {
-        v->order.judgement = INQ_REFUTED;
+        v->order.judgment = INQ_REFUTED;
         (void)snprintf(v->order.why, sizeof v->order.why,
                        "%zu of %zu executions did not keep the plan: %s", witness->n_broken,
                        witness->n, witness->broken);
@@ -178,7 +178,7 @@ static void verify(struct inq_validation *v, const struct inq_engine *engine,
                        "the executed original is %+.1f %% off the expected step, more than %.0f %%",
                        100.0 * v->base_error, 100.0 * INQ_BASE_ERROR_LIMIT);
     } else {
-        v->order.judgement = INQ_CONFIRMED;
+        v->order.judgment = INQ_CONFIRMED;
         (void)snprintf(v->order.why, sizeof v->order.why,
                        "all %zu executions kept lanes, dependencies and groups", witness->n);
     }
@@ -191,8 +191,8 @@ const char *inq_validation_text(const struct inq_validation *validation)
                                         [INQ_CONFIRMED] = "confirmed",
                                         [INQ_REFUTED] = "refuted",
                                         [INQ_INCONCLUSIVE] = "inconclusive"};
-    enum inq_judgement cost = validation->cost.judgement;
-    enum inq_judgement order = validation->order.judgement;
+    enum inq_judgment cost = validation->cost.judgment;
+    enum inq_judgment order = validation->order.judgment;
     if (order == INQ_REFUTED) {
         return texts[order];
     }
@@ -332,9 +332,9 @@ static void refute_size(const struct runs *runs, const struct inq_validate_optio
                               ? (double)v->base_simulated_ns / (double)v->fixed_simulated_ns
                               : 1.0;
     v->speedup = v->speedup_ci95[0] = v->speedup_ci95[1] = (double)NAN;
-    v->order.judgement = INQ_INCONCLUSIVE;
+    v->order.judgment = INQ_INCONCLUSIVE;
     (void)snprintf(v->order.why, sizeof v->order.why, "the fixed step was not executed");
-    v->cost.judgement = INQ_REFUTED;
+    v->cost.judgment = INQ_REFUTED;
     (void)snprintf(v->cost.why, sizeof v->cost.why, "it does not fit: %s", runs->no_room);
 }
 

@@ -113,7 +113,7 @@ static int64_t elsewhere(const struct fix_step *job, const struct fix_op *op, co
 static size_t repair(struct fix_step *job, const uint8_t *inside, int64_t *space, int64_t sums[2])
 {
     size_t changed = 0;
-    const struct fix_op *asked = NULL; /* neighbours are mostly alike */
+    const struct fix_op *asked = NULL; /* neighbors are mostly alike */
     int64_t answer = -1;
     for (size_t i = 0; i < job->n_ops; i++) {
         struct fix_op *op = &job->ops[i];

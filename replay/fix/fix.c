@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The catalogue of fixes. */
+/* The catalog of fixes. */
 #include "fix/spec.h"
 
 #include <stddef.h>

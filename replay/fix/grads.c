@@ -165,7 +165,7 @@ static int find_contention(struct grads *g)
 
 /* ---- overlapped ------------------------------------------------------------------------------ */
 
-/* Labelled, or known by its group, kind and stage: that of a schedule. */
+/* Labeled, or known by its group, kind and stage: that of a schedule. */
 static bool is_grads(const struct fix_op *op)
 {
     bool reduces = op->coll == INQ_COLL_ALLREDUCE || op->coll == INQ_COLL_REDUCE_SCATTER;
@@ -201,17 +201,17 @@ static int find_overlapped(const struct fix_step *job, bool *overlapped, struct 
 static int check(const struct fix_step *job, struct inq_err *err)
 {
     size_t n = 0;
-    bool labelled = false;
+    bool labeled = false;
     bool overlapped = false;
     int code = find_overlapped(job, &overlapped, err);
     for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
-        labelled = labelled || inq_op_is_compute(job->ops[i].op.type);
+        labeled = labeled || inq_op_is_compute(job->ops[i].op.type);
         n += is_grads(&job->ops[i]);
     }
     if (code != INQ_OK) {
         return code;
     }
-    if (!labelled) {
+    if (!labeled) {
         return inq_err_set(err, INQ_UNSUPPORTED,
                            "only labeled ops show where the backward begins; bucket-size "
                            "changes the collectives that there are");

@@ -65,15 +65,15 @@ int inq_fix_cuda_graphs(struct fix_step *job, const struct fix_args *args, struc
     int64_t pause_ns = (int64_t)(pause_us * 1000.0);
     for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
         struct fix_op *op = &job->ops[i];
-        bool labelled = job->n_stages > 0;
+        bool labeled = job->n_stages > 0;
         bool host = op->place == FIX_PLACE_HOST;
         /* the first call (or op) of a step waits for what comes before the step */
-        bool first = (host || labelled) && !begun[op->op.rank];
-        begun[op->op.rank] = begun[op->op.rank] || host || labelled;
+        bool first = (host || labeled) && !begun[op->op.rank];
+        begun[op->op.rank] = begun[op->op.rank] || host || labeled;
         if (host) {
             op->dur_ns = shorten(op->dur_ns, pause_ns, &saved);
         }
-        bool compute = !labelled || inq_op_is_compute(op->op.type);
+        bool compute = !labeled || inq_op_is_compute(op->op.type);
         if (!first && compute && op->place != FIX_PLACE_HOST_SYNC && op->op.cls != INQ_CLASS_COMM) {
             op->delay_ns = shorten(op->delay_ns, pause_ns, &saved);
         }

@@ -86,7 +86,7 @@ static bool take_compute(const struct fix_step *job, const struct fix_op *op, st
 }
 
 /* Place of the link that leads from one rank to another in p2p_ns of a replica; false: they are no
- * neighbours. */
+ * neighbors. */
 static bool link_of(size_t n_ranks, size_t from, size_t to, size_t *link)
 {
     bool on = to == (from + 1) % n_ranks;

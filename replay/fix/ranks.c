@@ -138,7 +138,7 @@ static int64_t host_of(const struct fix_step *job, const uint8_t *chosen)
 
 enum part { PART_ALL, PART_HOST };
 
-/* Durations and delays of the chosen ranks become their peers'. A labelled op lasts from its first
+/* Durations and delays of the chosen ranks become their peers'. A labeled op lasts from its first
  * kernel to its last, so that a late host is in its duration too; what it was delayed by before is
  * the host's only. */
 static int take_medians(struct fix_step *job, const uint8_t *chosen, enum part part,
@@ -150,16 +150,16 @@ static int take_medians(struct fix_step *job, const uint8_t *chosen, enum part p
     for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
         struct fix_op *op = &job->ops[i];
         int64_t ns = 0;
-        bool labelled = job->n_stages > 0;
+        bool labeled = job->n_stages > 0;
         bool wanted =
-            chosen[op->op.rank] && (part == PART_ALL || labelled || op->place == FIX_PLACE_HOST);
-        if (wanted && !(labelled && op->op.cls == INQ_CLASS_COMM) &&
+            chosen[op->op.rank] && (part == PART_ALL || labeled || op->place == FIX_PLACE_HOST);
+        if (wanted && !(labeled && op->op.cls == INQ_CLASS_COMM) &&
             peers_median(&p, op->slot, false, &ns)) {
             op->dur_ns = ns;
             changed++;
         }
         bool delayed = chosen[op->op.rank] &&
-                       (part == PART_HOST ? op->place == FIX_PLACE_HOST || labelled : !labelled);
+                       (part == PART_HOST ? op->place == FIX_PLACE_HOST || labeled : !labeled);
         if (delayed && peers_median(&p, op->slot, true, &ns)) {
             op->delay_ns = ns;
             changed++;

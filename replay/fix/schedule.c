@@ -28,7 +28,7 @@ static struct inq_costs mean_costs(const struct fix_pipe *pipe, double weight_sh
     int64_t i = 0;
     int64_t w = 0;
     int64_t p2p = 0;
-    int64_t n_p2p = 0; /* neighbours that talk to each other */
+    int64_t n_p2p = 0; /* neighbors that talk to each other */
     for (size_t k = 0; k < n; k++) {
         f += pipe->cells[k].f_ns;
         i += pipe->cells[k].i_ns;

@@ -24,7 +24,7 @@ struct fix_args {
 /* What an application has to say. */
 struct fix_notes {
     char what[FIX_WHAT_SIZE];
-    char memory[FIX_MEMORY_SIZE]; /* with numbers, in place of the catalogue's; "" that one */
+    char memory[FIX_MEMORY_SIZE]; /* with numbers, in place of the catalog's; "" that one */
 };
 
 /* Changes the job. Fails with INQ_USAGE (arguments), INQ_UNSUPPORTED (does not apply here: the

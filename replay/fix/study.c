@@ -378,7 +378,7 @@ static int try_places(struct study *s, size_t index, struct inq_err *err)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-/* Place in the catalogue: fixes are applied in its order. */
+/* Place in the catalog: fixes are applied in its order. */
 static size_t row_of(const char *spec)
 {
     const struct fix_row *row = NULL;

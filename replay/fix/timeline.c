@@ -62,7 +62,7 @@ int inq_fix_timeline(const struct inq_fix_base *base, size_t most, struct inq_fi
     int code = fixes->drawn == NULL ? draw(base, NULL, &fixes->drawn, err) : INQ_OK;
     for (size_t i = 0; i < fixes->n && code == INQ_OK; i++) {
         struct inq_fix *fix = &fixes->fixes[i];
-        bool executed = fix->executed.order.judgement != INQ_NOT_EXECUTED;
+        bool executed = fix->executed.order.judgment != INQ_NOT_EXECUTED;
         if (fix->step_t_ns < 0 || fix->drawn != NULL || (n >= most && !executed)) {
             continue;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lint rules on explicit communication: pairing (R4), neighbours on one rank (R12), and one order
+/* Lint rules on explicit communication: pairing (R4), neighbors on one rank (R12), and one order
  * of a pair's messages on both sides (R6, R12). */
 #include "lint/comms.h"
 
@@ -19,7 +19,7 @@
  * unlimited buffers); or one by one with a buffer of `depth` messages per (sender, receiver). */
 struct protocol {
     uint32_t depth; /* 0: in groups */
-    bool grouped;   /* neighbouring cells are one group */
+    bool grouped;   /* neighboring cells are one group */
     bool eager;
 };
 
@@ -380,7 +380,7 @@ static int complain(struct inq_calls *c, enum inq_lint_rule rule, const struct i
 
 /* ---- pairing (R4), same rank (R12) ----------------------------------------------------------- */
 
-/* Slot of the message that a call carries; NULL when its stage has no such neighbour. */
+/* Slot of the message that a call carries; NULL when its stage has no such neighbor. */
 static uint32_t *slot_of(const struct pairing *p, const struct inq_action *action, int32_t *other)
 {
     const struct inq_schedule *s = p->c.schedule;
@@ -415,7 +415,7 @@ static int add_call(struct pairing *p, int32_t rank, uint32_t index)
     }
     call.peer = c->schedule->stage_rank[other];
     if (call.peer == rank) {
-        return complain(c, INQ_LINT_NEIGHBOUR, &call,
+        return complain(c, INQ_LINT_NEIGHBOR, &call,
                         "both stages are on this rank: hand the tensor over, do not send it");
     }
     *slot = (uint32_t)c->n;
@@ -508,7 +508,7 @@ static int report_order(struct inq_calls *c, const struct inq_call *recv)
                    recv->nth + 1, send->rank, recv->nth + 1,
                    inq_action_format(inq_call_action(c, send), text, sizeof text));
     bool mixed = send->forward != recv->forward;
-    return complain(c, mixed ? INQ_LINT_NEIGHBOUR : INQ_LINT_RENDEZVOUS, recv, message);
+    return complain(c, mixed ? INQ_LINT_NEIGHBOR : INQ_LINT_RENDEZVOUS, recv, message);
 }
 
 /* One report a pair. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Lint rule R6 for runtimes that walk all rows step by step: in step j a rank runs cell j, then
- * sends its result and receives what its neighbours computed in their cell j, in one batch. All
+ * sends its result and receives what its neighbors computed in their cell j, in one batch. All
  * batches of a step belong together, so they cannot block; but a result that its consumer needs in
  * the same or an earlier step is never received. */
 
@@ -580,7 +580,7 @@ static size_t index_of(const struct inq_rank_actions *list, int32_t position)
 static bool is_of_order(enum inq_lint_rule rule)
 {
     return rule == INQ_LINT_ORDER || rule == INQ_LINT_CYCLE || rule == INQ_LINT_RENDEZVOUS ||
-           rule == INQ_LINT_NEIGHBOUR;
+           rule == INQ_LINT_NEIGHBOR;
 }
 
 /* The places where ranks are stuck, then those of other errors. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule itself: storage, neighbours, text of actions, and the table of kinds. */
+/* The schedule itself: storage, neighbors, text of actions, and the table of kinds. */
 #include "schedule/schedule.h"
 
 #include "base/mem.h"

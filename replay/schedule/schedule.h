@@ -23,7 +23,7 @@ int inq_schedule_find_name(struct inq_schedule *schedule, struct inq_err *err);
 /* Cost of a stage, and how an action of `kind` changes the memory held. */
 const struct inq_stage_cost *inq_stage_cost_of(const struct inq_costs *costs, int32_t stage);
 double inq_memory_change(const struct inq_costs *costs, uint8_t kind, int32_t stage);
-/* What a transfer between two neighbouring stages takes. */
+/* What a transfer between two neighboring stages takes. */
 int64_t inq_transfer_ns(const struct inq_costs *costs, int32_t from, int32_t to);
 
 /* Fills ranks' lists of a schedule whose sizes and stage map it sets itself. */

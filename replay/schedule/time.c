@@ -32,7 +32,7 @@ struct sim {
     struct lane *lanes;          /* [n_ranks] */
     int64_t *gathered;           /* [n_stages] end of the all-gather that it computes by */
     struct inq_reductions reductions;
-    int32_t *previous, *next; /* [n_stages] neighbours, -1 at the ends */
+    int32_t *previous, *next; /* [n_stages] neighbors, -1 at the ends */
     int32_t *queue;           /* ring of ranks that may have something to run */
     size_t queue_head, queue_n;
     struct inq_err *err;
@@ -444,7 +444,7 @@ static int run_all(struct sim *sim)
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Sums over ranks whose own figures are there; `timing->makespan_ns` may be set already. */
-static void summarise(const struct inq_schedule *schedule, const struct inq_costs *costs,
+static void summarize(const struct inq_schedule *schedule, const struct inq_costs *costs,
                       struct inq_schedule_timing *timing)
 {
     timing->memory_unit = costs->memory_unit;
@@ -489,7 +489,7 @@ void inq_schedule_timing_sum(const struct inq_schedule *schedule, const struct i
             row->busy_ns += end - start;
         }
     }
-    summarise(schedule, costs, timing);
+    summarize(schedule, costs, timing);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -593,7 +593,7 @@ int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_cost
             int64_t end = reduced > sim.lanes[r].gather_ns ? reduced : sim.lanes[r].gather_ns;
             timing->makespan_ns = end > timing->makespan_ns ? end : timing->makespan_ns;
         }
-        summarise(schedule, costs, timing);
+        summarize(schedule, costs, timing);
     }
     release(&sim);
     if (code != INQ_OK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "synth/random.h"
 
-/* One step of the splitmix64 sequence: a bijection that spreads neighbouring keys. */
+/* One step of the splitmix64 sequence: a bijection that spreads neighboring keys. */
 static uint64_t mix(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);

@@ -704,7 +704,7 @@ static int32_t rank_on_stage(const struct inq_synth_spec *spec, int32_t rank, in
 }
 
 /* The stage before or behind this one, or -1 where there is none to talk to. */
-static int32_t neighbour(const struct synth_builder *b, int32_t virtual_stage, int32_t step)
+static int32_t neighbor(const struct synth_builder *b, int32_t virtual_stage, int32_t step)
 {
     const struct inq_synth_spec *spec = b->spec;
     int32_t other = virtual_stage + step;
@@ -716,7 +716,7 @@ static int32_t neighbour(const struct synth_builder *b, int32_t virtual_stage, i
 /* Where the action's input comes from, or -1. */
 static int32_t source_of(const struct synth_builder *b, const struct synth_action *action)
 {
-    return neighbour(b, action->virtual_stage, action->backward ? 1 : -1);
+    return neighbor(b, action->virtual_stage, action->backward ? 1 : -1);
 }
 
 /* Posts the receive of the action, which b->posted becomes, if it needs one and none is posted. */
@@ -749,7 +749,7 @@ static void forward(struct synth_builder *b, const struct synth_action *action,
 {
     const struct inq_synth_spec *spec = b->spec;
     double length = length_of(b, action);
-    int32_t to = neighbour(b, action->virtual_stage, 1);
+    int32_t to = neighbor(b, action->virtual_stage, 1);
     receive(b, action, next);
     if (source_of(b, action) < 0) {
         run_kernel(b, SYNTH_EMBEDDING, share_ns(b, LOSS_SHARE), length);
@@ -771,7 +771,7 @@ static void backward(struct synth_builder *b, const struct synth_action *action,
 {
     const struct inq_synth_spec *spec = b->spec;
     double length = length_of(b, action);
-    int32_t to = neighbour(b, action->virtual_stage, -1);
+    int32_t to = neighbor(b, action->virtual_stage, -1);
     receive(b, action, next);
     b->thread = 1;
     if (source_of(b, action) < 0) {

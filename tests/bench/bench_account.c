@@ -77,7 +77,7 @@ static const char *const rule_texts[RULES] = {
 
 struct score {
     int runs, counting, found, cause, cost_right, costed, established, established_wrong;
-    int pairs, not_monotone; /* of neighbouring strengths on one shape and seed */
+    int pairs, not_monotone; /* of neighboring strengths on one shape and seed */
     int false_findings;      /* healthy runs with any finding that asks for action */
     int fixes, fix_first, predicted, predicted_right; /* of runs from FIX_FROM on */
 };

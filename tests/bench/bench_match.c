@@ -566,7 +566,7 @@ static void add_waits(const struct run *run, const struct inq_trace *trace,
         last = start_of(trace, &m[i]) > start_of(trace, &m[last]) ? i : last;
     }
     int64_t later_ns = inq_arrival_doubt_ns(trace, coll, m[last].rank, start_of(trace, &m[last]));
-    if (!inq_coll_synchronises(coll->kind) || !coll->complete || coll->ends_disagree ||
+    if (!inq_coll_synchronizes(coll->kind) || !coll->complete || coll->ends_disagree ||
         later_ns == INT64_MAX) {
         return;
     }

@@ -51,7 +51,7 @@ struct counts {
 static const char *reason(const struct inq_validation *v, bool planted)
 {
     bool none = v->predicted_speedup > 0.999 && v->predicted_speedup < 1.001;
-    return v->order.judgement != INQ_CONFIRMED ? v->order.why
+    return v->order.judgment != INQ_CONFIRMED ? v->order.why
            : planted && none ? "does not apply: the fix gains nothing here, whatever it assumes"
                              : v->cost.why;
 }
@@ -60,10 +60,10 @@ static void count(const struct inq_validation *v, bool planted, struct counts *c
 {
     bool alike = v->base_error <= INQ_BASE_ERROR_LIMIT && v->base_error >= -INQ_BASE_ERROR_LIMIT;
     bool none = v->predicted_speedup > 0.999 && v->predicted_speedup < 1.001;
-    counts->bad += v->order.judgement != INQ_CONFIRMED;
-    counts->bad += planted && v->cost.judgement == INQ_CONFIRMED;
+    counts->bad += v->order.judgment != INQ_CONFIRMED;
+    counts->bad += planted && v->cost.judgment == INQ_CONFIRMED;
     counts->judged += planted && alike && !none;
-    counts->refuted += planted && v->cost.judgement == INQ_REFUTED;
+    counts->refuted += planted && v->cost.judgment == INQ_REFUTED;
 }
 
 /* Verdicts by fix. */
@@ -86,7 +86,7 @@ static int score_run(const struct studied *s, const char *path, const struct pla
         const struct inq_fix *fix = &fixes->fixes[i];
         const struct inq_validation *v = &fix->executed;
         bool planted = plant->name != NULL;
-        if (v->order.judgement == INQ_NOT_EXECUTED) {
+        if (v->order.judgment == INQ_NOT_EXECUTED) {
             continue;
         }
         count(v, planted, counts);

@@ -297,7 +297,7 @@ static int collective_from(const struct job *job, int r, int at, int least)
 }
 
 /* Two members of one group enter two collectives of two groups that they share in different orders:
- * needs a second shared group, so that one is made of the default group's neighbours. */
+ * needs a second shared group, so that one is made of the default group's neighbors. */
 static void plant_order(struct job *job, struct fault *fault)
 {
     int a = fault->roots[0];

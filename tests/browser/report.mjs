@@ -179,7 +179,7 @@ async function themes(page) {
     const first = await color();
     await page.locator("#theme").click(); /* light */
     await page.locator("#theme").click(); /* dark */
-    assert.notEqual(await color(), first, "the toggle changes the colours");
+    assert.notEqual(await color(), first, "the toggle changes the colors");
     await page.locator("#theme").click(); /* as the system has it */
     assert.equal(await color(), first);
 }

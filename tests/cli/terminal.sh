@@ -28,13 +28,13 @@ expect() { # WHAT yes|no PATTERN
 escape=$'\033'
 
 on_terminal analyze --no-pager "$data"
-expect "colours on a terminal" yes "${escape}\[1"
+expect "colors on a terminal" yes "${escape}\[1"
 NO_COLOR=1 on_terminal analyze --no-pager "$data"
-expect "colours with NO_COLOR" no "${escape}\["
+expect "colors with NO_COLOR" no "${escape}\["
 NO_COLOR= on_terminal analyze --no-pager "$data"
-expect "colours with an empty NO_COLOR" yes "${escape}\[1"
+expect "colors with an empty NO_COLOR" yes "${escape}\[1"
 TERM=dumb on_terminal analyze --no-pager "$data"
-expect "colours with TERM=dumb" no "${escape}\["
+expect "colors with TERM=dumb" no "${escape}\["
 NO_COLOR=1 on_terminal analyze --no-pager --color always "$data"
 expect "--color always over NO_COLOR" yes "${escape}\[1"
 on_terminal analyze --no-pager --color never "$data"

@@ -378,9 +378,9 @@ static void check_validation(struct report *r)
     if (inq_validate(r->cuda, base.plan, fixed.plan, &o, &v, &err) != INQ_OK) {
         fail(c, "validating", &err);
     } else {
-        bool confirmed = v.cost.judgement == INQ_CONFIRMED;
+        bool confirmed = v.cost.judgment == INQ_CONFIRMED;
         c->value = confirmed ? 0.0 : 1.0;
-        if (r->standin && (confirmed || v.order.judgement == INQ_CONFIRMED)) {
+        if (r->standin && (confirmed || v.order.judgment == INQ_CONFIRMED)) {
             fail(c, "confirmed without a GPU", &err);
         }
         (void)snprintf(c->note, sizeof c->note, "%s; predicted %.4f, executed %.4f: %.150s",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every source has its licence line and fits a reader's head; the top level holds what it should.
+# Every source has its license line and fits a reader's head; the top level holds what it should.
 #   check_files.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"
@@ -7,7 +7,7 @@ cd "$1"
 bad=0
 while IFS= read -r file; do
     if ! head -2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0'; then
-        echo "no licence line: $file"
+        echo "no license line: $file"
         bad=1
     fi
     lines=$(wc -l <"$file")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The critical path of the step of median length, over all ranks: of labelled ops, else of the GPU
+/* The critical path of the step of median length, over all ranks: of labeled ops, else of the GPU
  * work and host calls of a recorded run. */
 #include "analysis/account/account.h"
 #include "analysis/analysis.h"
@@ -17,7 +17,7 @@
 enum { MAX_SEGMENTS = 1000 };
 static const size_t max_ops = (size_t)1 << 23;
 
-/* Recorded times of labelled ops are rounded to about this. */
+/* Recorded times of labeled ops are rounded to about this. */
 static const int64_t rounding_ns = 100000;
 
 enum kind { COMPUTE, TRANSFER, COPY, LAUNCH, HOST, GAP, KINDS };
@@ -32,7 +32,7 @@ struct source {
     int64_t origin_ns;                 /* of the step, on the timing's clock */
     int64_t shift_ns;                  /* from the timing's clock to the trace's */
     int64_t step;                      /* recorded number, -1 none */
-    const struct inq_op_model *model;  /* labelled ops; NULL: */
+    const struct inq_op_model *model;  /* labeled ops; NULL: */
     const struct inq_trace_op *events; /* recorded ones */
 };
 

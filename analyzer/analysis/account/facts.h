@@ -43,7 +43,7 @@ struct inq_account_facts {
     struct inq_fact *at;
 };
 
-/* Of matched collectives, or of the op model of labelled ops, and the kinds of kernels. Lives in
+/* Of matched collectives, or of the op model of labeled ops, and the kinds of kernels. Lives in
  * the arena. Fails with INQ_NOMEM. */
 int inq_account_find_facts(const struct inq_trace *trace, const struct inq_op_model *model,
                            struct inq_arena *arena, struct inq_account_facts **facts,

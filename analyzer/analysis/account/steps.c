@@ -500,7 +500,7 @@ static void take_best_step(struct inq_account *account)
     account->steps[best].why = most > 0 ? "" : account->steps[best].why;
 }
 
-/* Labelled ops: the op model says which steps are whole and which are warm-up. */
+/* Labeled ops: the op model says which steps are whole and which are warm-up. */
 static int ask_model(struct inq_account *account, const struct inq_op_model *model,
                      struct inq_err *err)
 {

@@ -58,7 +58,7 @@ int64_t inq_coll_wait_ns(const struct inq_trace *trace, const struct inq_collect
 {
     int64_t start = start_of(trace, member);
 
-    if (inq_coll_synchronises(collective->kind)) {
+    if (inq_coll_synchronizes(collective->kind)) {
         return last_start_ns - start;
     }
     return max2(0, min2(last_start_ns, end_of(trace, member)) - start);
@@ -122,7 +122,7 @@ void inq_coll_figures(const struct inq_trace *trace, const struct inq_collective
     if (collective->ends_disagree) {
         f->wait_ns = 0;
     }
-    if (collective->complete && n > 1 && inq_coll_synchronises(collective->kind)) {
+    if (collective->complete && n > 1 && inq_coll_synchronizes(collective->kind)) {
         f->spread_ns = f->last_end_ns - f->first_end_ns;
         f->raw_spread_ns = raw_spread(trace, members, n);
     }

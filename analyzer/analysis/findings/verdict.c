@@ -34,7 +34,7 @@ static const char *where_time_goes(struct inq_findings *f)
     return text;
 }
 
-/* Slices of a profiler unknown here may be anything; a synchronisation is no work. */
+/* Slices of a profiler unknown here may be anything; a synchronization is no work. */
 static bool has_device_work(const struct inq_trace *trace)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {

@@ -47,7 +47,7 @@ static void keep_worst(struct inq_arrival *arrival, const struct inq_arrival_spa
 static bool is_real_wait(const struct inq_trace *trace, const struct inq_collective *collective,
                          struct inq_arrival_span *span)
 {
-    if (!inq_coll_synchronises(collective->kind) || collective->ends_disagree ||
+    if (!inq_coll_synchronizes(collective->kind) || collective->ends_disagree ||
         !span_of(trace, collective, span)) {
         return false;
     }

@@ -18,7 +18,7 @@ struct inq_arrival_span {
     int64_t first_ns, last_ns;
 };
 
-/* One rank. Only synchronising collectives count in which somebody waited longer than noise and
+/* One rank. Only synchronizing collectives count in which somebody waited longer than noise and
  * than the clocks of first and last are known to disagree. */
 struct inq_arrival {
     uint64_t last, waits; /* times last; collectives that it took part in */

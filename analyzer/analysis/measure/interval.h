@@ -10,7 +10,7 @@ struct inq_interval {
     int64_t start, end;
 };
 
-/* Ascending, with a gap between neighbours. All-zero is the empty set. */
+/* Ascending, with a gap between neighbors. All-zero is the empty set. */
 struct inq_intervals {
     struct inq_interval *at;
     size_t n, cap;

@@ -265,7 +265,7 @@ static void number_roles(struct inq_peer_groups *roles, const uint64_t *key, siz
     }
 }
 
-/* The stages that a recognised pipeline gives, if it has every rank as one of its workers. */
+/* The stages that a recognized pipeline gives, if it has every rank as one of its workers. */
 static bool stages_of_model(const struct inq_trace *trace, const struct inq_op_model *m,
                             uint64_t *key)
 {

@@ -24,7 +24,7 @@ struct inq_step_stats {
     size_t n_ranks, n_steps;
     struct inq_step_stat *at; /* [n_ranks * n_steps], rank by rank */
     bool one_step;            /* the capture is one interval */
-    bool op_table;            /* labelled ops: what is idle was not recorded, only left over */
+    bool op_table;            /* labeled ops: what is idle was not recorded, only left over */
     bool between_comm;        /* own time is what lies between operations: see comm_only.h */
     size_t first_step;        /* the first that is judged */
 };

@@ -613,7 +613,7 @@ static int fill_stages(struct pipeline *x, struct inq_err *err)
 static int fill_schedule(struct pipeline *x, struct inq_err *err)
 {
     struct inq_schedule_guess guess;
-    int code = inq_schedule_recognise(x->m, &guess, err);
+    int code = inq_schedule_recognize(x->m, &guess, err);
     if (code == INQ_OK) {
         x->p->schedule = guess.name;
         x->p->confidence = guess.confidence;

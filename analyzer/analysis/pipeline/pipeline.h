@@ -29,7 +29,7 @@ struct inq_schedule_guess {
     double bubble_ratio; /* NaN: no closed form */
 };
 
-int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule_guess *guess,
+int inq_schedule_recognize(const struct inq_op_model *model, struct inq_schedule_guess *guess,
                            struct inq_err *err);
 
 #endif

@@ -216,7 +216,7 @@ static void take_stage(const struct inq_op_template *t, size_t stage, struct inq
     inq_split_add(shape, &rank);
 }
 
-static void recognise_held(const struct shape *s, struct inq_schedule_guess *guess)
+static void recognize_held(const struct shape *s, struct inq_schedule_guess *guess)
 {
     const struct inq_op_template *t = &s->m->shape;
     struct inq_split_shape shape = {
@@ -234,7 +234,7 @@ static void recognise_held(const struct shape *s, struct inq_schedule_guess *gue
     guess->bubble_ratio = (double)NAN;
 }
 
-int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule_guess *guess,
+int inq_schedule_recognize(const struct inq_op_model *model, struct inq_schedule_guess *guess,
                            struct inq_err *err)
 {
     struct shape s = {.m = model};
@@ -263,7 +263,7 @@ int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule
     }
     bool vee = model->shape.v_shaped && s.v == 2;
     if (memory && (vee || (s.has_weight && guess->confidence < enough))) {
-        recognise_held(&s, guess);
+        recognize_held(&s, guess);
     }
     inq_mem_free(s.seen);
     inq_mem_free(s.wanted);

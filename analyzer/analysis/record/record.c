@@ -70,7 +70,7 @@ static void role_of(const struct inq_trace *trace, uint32_t index, char *role, s
     } else {
         int32_t apart = group->ranks[1] - group->ranks[0];
         if (apart == 1) {
-            (void)snprintf(role, size, "neighbouring ranks");
+            (void)snprintf(role, size, "neighboring ranks");
         } else {
             (void)snprintf(role, size, "ranks %d apart", (int)apart);
         }

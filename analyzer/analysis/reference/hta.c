@@ -22,7 +22,7 @@ struct hta_row {
     int64_t ts, end;   /* us; rounding can put the end one before the start */
     int64_t launch_ts; /* us; INQ_TIME_NONE: no launch known */
     uint8_t type;      /* enum inq_hta_type */
-    bool counts_idle;  /* kernels, copies and sets; not synchronisation records */
+    bool counts_idle;  /* kernels, copies and sets; not synchronization records */
 };
 
 /* How the whole trace is read. */
@@ -488,7 +488,7 @@ static int compare_streams(const void *a, const void *b, void *ctx)
     return (x->stream > y->stream) - (x->stream < y->stream);
 }
 
-/* The gap between two neighbours on a stream; it may be negative and counts as it is. The first of
+/* The gap between two neighbors on a stream; it may be negative and counts as it is. The first of
  * a stream has none and is "other". */
 static void add_gap(struct idle_sum *sum, const struct hta_row *before, const struct hta_row *row)
 {

@@ -49,7 +49,7 @@ static int compare_alike(const void *a, const void *b, void *ctx)
     return order != 0 ? order : (x->in_elems > y->in_elems) - (x->in_elems < y->in_elems);
 }
 
-static void summarise(const struct inq_tl_collective *all, const uint32_t *alike, size_t n,
+static void summarize(const struct inq_tl_collective *all, const uint32_t *alike, size_t n,
                       struct inq_tl_summary *s)
 {
     struct moments latency = {0}, start = {0}, end = {0}, algbw = {0}, busbw = {0};
@@ -118,7 +118,7 @@ static int tl_summaries(struct inq_arena *arena, struct inq_reference *peers, st
         while (end < n && compare_alike(&order[i], &order[end], peers->collectives) == 0) {
             end++;
         }
-        summarise(peers->collectives, &order[i], end - i, &peers->summaries[peers->n_summaries++]);
+        summarize(peers->collectives, &order[i], end - i, &peers->summaries[peers->n_summaries++]);
         i = end;
     }
     inq_mem_free(order);
@@ -441,7 +441,7 @@ static void fill_times(struct inq_tl_collective *c)
     c->skew_end_us = last_end - first_end;
 }
 
-/* From its member rows; false when it is none of the implicitly synchronising. */
+/* From its member rows; false when it is none of the implicitly synchronizing. */
 static int make_collective(const struct table *table, const struct row *rows, size_t n,
                            struct inq_tl_collective *c, bool *keep, struct inq_err *err)
 {

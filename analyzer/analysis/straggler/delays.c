@@ -104,7 +104,7 @@ static void list_peers(const struct context *ctx, const struct role *role, struc
     }
 }
 
-/* Splits what the last rank costs the median one: the time between two neighbours in the order is
+/* Splits what the last rank costs the median one: the time between two neighbors in the order is
  * the fault of all who come after it, in equal parts. */
 static void split_cost(struct sheet *sheet)
 {

@@ -287,7 +287,7 @@ static bool any_selected(const struct analysis *a)
     return false;
 }
 
-/* What-if questions need labelled ops: an answer that is not there must not look like one. */
+/* What-if questions need labeled ops: an answer that is not there must not look like one. */
 static int questions_answered(struct analysis *a)
 {
     bool any = a->n_what_if == 0;

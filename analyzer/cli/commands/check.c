@@ -447,9 +447,10 @@ static int compare_or_update(struct gate *g)
     if (code == INQ_UNSUPPORTED) {
         const char *hint = g->now.problem[0] != '\0' ? "'inquest schedule lint' says what is wrong "
                                                        "with it"
-                           : updates ? "'inquest analyze' says more; --force writes it all the same"
-                                     : "if that is meant, write a new baseline with --update; "
-                                       "'inquest compare' compares runs of different sizes and GPUs";
+                           : updates
+                               ? "'inquest analyze' says more; --force writes it all the same"
+                               : "if that is meant, write a new baseline with --update; "
+                                 "'inquest compare' compares runs of different sizes and GPUs";
         (void)snprintf(err.path, sizeof err.path, "%s", g->subject != NULL ? g->subject : "");
         return inq_cli_fail(g->cli, &err, hint);
     }

@@ -12,7 +12,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b; both shorter than MAX_WORD. */
+/* Edits (insert, delete, replace, swap of neighbors) from a to b; both shorter than MAX_WORD. */
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
     size_t cost[MAX_WORD + 1][MAX_WORD + 1];

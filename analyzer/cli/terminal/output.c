@@ -179,7 +179,7 @@ static bool is_armed(struct inq_cli_line *line, char c)
         return hashes || colons;
     }
     if (line->escape || c == '\033') {
-        line->escape = isalpha((unsigned char)c) == 0; /* colours do not count as content */
+        line->escape = isalpha((unsigned char)c) == 0; /* colors do not count as content */
     } else if (isspace((unsigned char)c) == 0) {
         line->inside = true;
         line->colon = c == ':';

@@ -47,7 +47,7 @@ static void run_pager(const char *command, int from)
     if (dup2(from, STDIN_FILENO) < 0) {
         _exit(127);
     }
-    (void)setenv("LESS", "FRSX", 0); /* colours, quit when it fits; a user's own LESS wins */
+    (void)setenv("LESS", "FRSX", 0); /* colors, quit when it fits; a user's own LESS wins */
     (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
 }

@@ -41,7 +41,7 @@ int inq_cli_interrupted(void);
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Format, width, colours and verbosity by the options and the terminal. */
+/* Format, width, colors and verbosity by the options and the terminal. */
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli);
 
 /* Where a line of text stands, as the output watches it; all-zero: at its beginning. */

@@ -15,7 +15,7 @@
 /* Clocks of peers disagree: what ends this much before its last member arrived took no time. */
 static const int64_t clock_limit_ns = 10000000;
 
-/* ---- labelled ops of a whole trace as one table of rows ----------------------------------------
+/* ---- labeled ops of a whole trace as one table of rows ----------------------------------------
  */
 
 static void release_rows(struct inq_op_rows *rows)

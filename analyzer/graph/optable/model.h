@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The op model of a labelled trace: the graph of one step, and what every step took on it. */
+/* The op model of a labeled trace: the graph of one step, and what every step took on it. */
 #ifndef INQ_GRAPH_OPTABLE_MODEL_H
 #define INQ_GRAPH_OPTABLE_MODEL_H
 

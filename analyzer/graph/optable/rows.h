@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labelled ops of a whole trace as one table of rows, with dense stages, replicas and steps. */
+/* Labeled ops of a whole trace as one table of rows, with dense stages, replicas and steps. */
 #ifndef INQ_GRAPH_OPTABLE_ROWS_H
 #define INQ_GRAPH_OPTABLE_ROWS_H
 
@@ -28,7 +28,7 @@ struct inq_op_rows {
 };
 
 /* The pipeline of a recorded run without labels: forwards and backwards by annotation, or by thread
- * and transfers. n == 0 when it is no pipeline that can be recognised. */
+ * and transfers. n == 0 when it is no pipeline that can be recognized. */
 int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows,
                          struct inq_err *err);
 

@@ -356,7 +356,7 @@ static bool is_send(uint8_t type)
 /* The chunk at the turn is handed over on its own rank: order there says nothing, so each transfer
  * belongs to the compute op of its own chunk and micro-batch, and a send meets the receive of the
  * next virtual stage. */
-static int add_labelled(const struct direct *d, struct inq_map *sent, struct inq_err *err)
+static int add_labeled(const struct direct *d, struct inq_map *sent, struct inq_err *err)
 {
     struct inq_op_template *t = d->t;
     int code = INQ_OK;
@@ -386,7 +386,7 @@ static int add_labelled(const struct direct *d, struct inq_map *sent, struct inq
     return code;
 }
 
-static bool transfers_are_labelled(const struct inq_op_template *t)
+static bool transfers_are_labeled(const struct inq_op_template *t)
 {
     for (size_t i = 0; i < t->n; i++) {
         if (inq_op_is_p2p(t->op[i].type) && (t->op[i].micro_batch < 0 || t->op[i].chunk < 0)) {
@@ -403,8 +403,8 @@ static int connect_transfers(struct inq_op_template *t, struct inq_err *err)
     struct direct vee;
     struct inq_map sent = {0};
     int code = find_layout(t, &down, &vee, err);
-    if (code == INQ_OK && t->v_shaped && transfers_are_labelled(t)) {
-        code = add_labelled(&vee, &sent, err);
+    if (code == INQ_OK && t->v_shaped && transfers_are_labeled(t)) {
+        code = add_labeled(&vee, &sent, err);
     } else if (code == INQ_OK) {
         t->v_shaped = t->two_way = false;
         code = match_in_order(t, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labelled ops from a recorded run that has no labels of its own: forwards and backwards from
+/* Labeled ops from a recorded run that has no labels of its own: forwards and backwards from
  * annotations or from threads and transfers, stages from who talks to whom. */
 #ifndef INQ_GRAPH_PIPELINE_PIPELINE_H
 #define INQ_GRAPH_PIPELINE_PIPELINE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recorded pipeline run as rows of labelled ops. */
+/* A recorded pipeline run as rows of labeled ops. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "graph/pipeline/pipeline.h"

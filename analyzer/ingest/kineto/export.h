@@ -11,7 +11,7 @@ int inq_kineto_export_head(struct inq_kineto *k, struct inq_text value);
 /* Makes the event's rank the current one; false: the event is on a track that was added to the
  * recording. */
 int inq_kineto_export_enter(struct inq_kineto *k, const struct inq_scan_event *event, bool *known);
-/* The labelled op that the event is; *is_op is false when it is none. */
+/* The labeled op that the event is; *is_op is false when it is none. */
 int inq_kineto_export_op(struct inq_kineto *k, const struct inq_scan_event *event,
                          const struct inq_part *part, bool *is_op);
 /* The group that an event names by its id, INQ_NONE: none. */

@@ -3,7 +3,7 @@
  * columns that are there. The only door to sqlite3.
  *
  * Every process that did GPU work becomes one rank (struct homes): kernels, copies, sets and
- * synchronisations on lanes by stream, driver calls with their correlation, NVTX ranges as notes.
+ * synchronizations on lanes by stream, driver calls with their correlation, NVTX ranges as notes.
  * Times are ns since the start of the session, whose wall-clock time is in the file. */
 #include "ingest/ingest.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers of a pipeline job and their labelled ops: what the readers of op tables have in common.
+/* Workers of a pipeline job and their labeled ops: what the readers of op tables have in common.
  */
 #ifndef INQ_INGEST_OPTABLE_OPTABLE_H
 #define INQ_INGEST_OPTABLE_OPTABLE_H

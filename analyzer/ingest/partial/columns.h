@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of integers to bytes and back: differences of neighbours, small ones in one byte. Which
+/* Columns of integers to bytes and back: differences of neighbors, small ones in one byte. Which
  * columns a table has stands in one list for both directions. */
 #ifndef INQ_INGEST_PARTIAL_COLUMNS_H
 #define INQ_INGEST_PARTIAL_COLUMNS_H

@@ -447,7 +447,7 @@ static bool take_notes(struct reading *r, const struct inq_partial_head *head, s
 static bool take_events(struct reading *r, const struct inq_partial_head *head, struct bytes *in)
 {
     union scratch *s = r->scratch;
-    bool labelled = (head->flags & INQ_PARTIAL_HAS_LABEL) != 0;
+    bool labeled = (head->flags & INQ_PARTIAL_HAS_LABEL) != 0;
     bool launched = (head->flags & INQ_PARTIAL_HAS_LAUNCH) != 0;
     const struct inq_events events = {.start_ns = s->columns.start_ns,
                                       .dur_ns = s->columns.dur_ns,
@@ -455,7 +455,7 @@ static bool take_events(struct reading *r, const struct inq_partial_head *head, 
                                       .lane = s->columns.lane,
                                       .call = s->columns.call,
                                       .comm = s->columns.comm,
-                                      .label = labelled ? s->columns.label : NULL,
+                                      .label = labeled ? s->columns.label : NULL,
                                       .launch = launched ? s->columns.launch : NULL,
                                       .kind = s->columns.kind,
                                       .cls = s->columns.cls};
@@ -472,7 +472,7 @@ static bool take_events(struct reading *r, const struct inq_partial_head *head, 
                                     .lane = events.lane[i],
                                     .call = events.call[i],
                                     .comm = events.comm[i],
-                                    .label = labelled ? events.label[i] : INQ_NONE,
+                                    .label = labeled ? events.label[i] : INQ_NONE,
                                     .launch = known ? r->launch_of[events.launch[i]] : 0,
                                     .kind = (enum inq_event_kind)events.kind[i],
                                     .cls = (enum inq_op_class)events.cls[i]};

@@ -270,7 +270,7 @@ static int next_chunk(struct inq_source *source, char **bytes, size_t *n, struct
 
 /* ---- the consumer's side --------------------------------------------------------------------- */
 
-/* Gathers small chunks until there is enough to recognise a format by. */
+/* Gathers small chunks until there is enough to recognize a format by. */
 static int gather_head(struct inq_source *source, struct inq_err *err)
 {
     char *memory = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + INQ_SOURCE_PEEK + INQ_SOURCE_PADDING);

@@ -34,7 +34,7 @@ static double percent(int64_t part, int64_t whole)
 
 static bool was_executed(const struct inq_fix *fix)
 {
-    return fix->executed.order.judgement != INQ_NOT_EXECUTED;
+    return fix->executed.order.judgment != INQ_NOT_EXECUTED;
 }
 
 /* What the bounds of a sample are: of few values no interval of the median. */
@@ -50,10 +50,10 @@ static double shorter(double speedup)
 }
 
 /* "not executed", "confirmed" .. */
-static const char *judgement_words(enum inq_judgement judgement)
+static const char *judgment_words(enum inq_judgment judgment)
 {
     static const char *const text[] = {"not executed", "confirmed", "refuted", "inconclusive"};
-    return text[judgement];
+    return text[judgment];
 }
 
 /* Collects what one of the functions below says, as a string in `text->buf`. */
@@ -228,16 +228,16 @@ static void fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
 /* Nobody is to read a prediction that was refuted as a promise. */
 static void say_judged(const struct inq_validation *v, struct inq_out *out)
 {
-    bool order = v->order.judgement == INQ_CONFIRMED;
-    if (v->order.judgement == INQ_NOT_EXECUTED) {
+    bool order = v->order.judgment == INQ_CONFIRMED;
+    if (v->order.judgment == INQ_NOT_EXECUTED) {
         inq_out_text(out, " Predicted, not executed.");
-    } else if (v->order.judgement == INQ_REFUTED) {
+    } else if (v->order.judgment == INQ_REFUTED) {
         inq_out_text(out, " Executed: the planned order was not kept.");
-    } else if (v->cost.judgement == INQ_CONFIRMED) {
+    } else if (v->cost.judgment == INQ_CONFIRMED) {
         inq_out_text(out, " Executed: order and cost confirmed.");
-    } else if (v->cost.judgement == INQ_REFUTED && v->fixed.n == 0) {
+    } else if (v->cost.judgment == INQ_REFUTED && v->fixed.n == 0) {
         inq_out_text(out, " Not executed: it does not fit the device.");
-    } else if (v->cost.judgement == INQ_REFUTED) {
+    } else if (v->cost.judgment == INQ_REFUTED) {
         inq_out_printf(out, " Executed: %scost refuted: it ran %.3f times as fast.",
                        order ? "order confirmed, " : "", v->speedup);
     } else {
@@ -344,7 +344,7 @@ static void fix_say_outcome(const struct inq_fix *fix, struct inq_out *out)
 static void fix_say_order(const struct inq_fix *fix, struct inq_out *out)
 {
     if (was_executed(fix)) {
-        inq_out_printf(out, "%s: %s", judgement_words(fix->executed.order.judgement),
+        inq_out_printf(out, "%s: %s", judgment_words(fix->executed.order.judgment),
                        fix->executed.order.why);
     }
 }
@@ -352,7 +352,7 @@ static void fix_say_order(const struct inq_fix *fix, struct inq_out *out)
 static void fix_say_cost(const struct inq_fix *fix, struct inq_out *out)
 {
     if (was_executed(fix)) {
-        inq_out_printf(out, "%s: %s", judgement_words(fix->executed.cost.judgement),
+        inq_out_printf(out, "%s: %s", judgment_words(fix->executed.cost.judgment),
                        fix->executed.cost.why);
     }
 }
@@ -572,7 +572,7 @@ static void write_base(struct inq_json *json, const struct inq_fixes *fixes)
 static void write_ruling(struct inq_json *json, const char *key, const struct inq_ruling *ruling)
 {
     inq_json_object(json, key);
-    inq_json_string(json, "verdict", judgement_words(ruling->judgement));
+    inq_json_string(json, "verdict", judgment_words(ruling->judgment));
     inq_json_string(json, "why", ruling->why);
     inq_json_end_object(json);
 }
@@ -600,7 +600,7 @@ static void write_executed(struct inq_json *json, const struct inq_fixes *fixes,
                            const struct inq_fix *fix)
 {
     const struct inq_validation *v = &fix->executed;
-    if (v->order.judgement == INQ_NOT_EXECUTED) {
+    if (v->order.judgment == INQ_NOT_EXECUTED) {
         inq_json_null(json, "executed");
         return;
     }

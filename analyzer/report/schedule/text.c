@@ -13,7 +13,7 @@
 
 enum { LABEL_COLUMNS = 9, MIN_CHART = 20, MAX_CHART = 400 };
 
-/* How an action looks: without colour the sign behind the number tells the kinds apart. */
+/* How an action looks: without color the sign behind the number tells the kinds apart. */
 static const char *mark_of(uint8_t kind)
 {
     return kind == INQ_ACTION_I   ? "'"

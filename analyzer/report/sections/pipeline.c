@@ -134,7 +134,7 @@ static void build_pipeline_steps(const struct inq_context *context, struct inq_t
     if (p->n_dropped_steps > 0) {
         table->note = inq_arena_printf(context->arena,
                                        "%zu steps whose ops differ from the others' are not "
-                                       "modelled",
+                                       "modeled",
                                        p->n_dropped_steps);
     }
     inq_table_unit(table, longest_ns);

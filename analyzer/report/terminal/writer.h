@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing text of inputs: on a terminal nothing can move the cursor, change colours or break a
+/* Writing text of inputs: on a terminal nothing can move the cursor, change colors or break a
  * line, and columns are counted as the terminal counts them; in HTML and XML nothing is markup. */
 #ifndef INQ_REPORT_TERMINAL_WRITER_H
 #define INQ_REPORT_TERMINAL_WRITER_H
@@ -46,7 +46,7 @@ void inq_terminal_words(const struct inq_terminal *terminal, const char *text, i
 /* The same, with a newline at the end. */
 void inq_terminal_wrap(const struct inq_terminal *terminal, const char *text, int column,
                        int indent);
-/* Colours on and off; nothing without colours. */
+/* Colors on and off; nothing without colors. */
 void inq_terminal_tint(const struct inq_terminal *terminal, enum inq_tint tint);
 void inq_terminal_plain(const struct inq_terminal *terminal);
 

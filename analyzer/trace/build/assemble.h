@@ -16,7 +16,7 @@ int inq_assemble(struct inq_shard *shards, size_t n, bool align, int jobs, struc
 
 /* The parts, in the order in which inq_assemble calls them on each trace: */
 
-/* Ranks of op tables (labelled ops, no clock epoch) whose times begin anew in every step: lays the
+/* Ranks of op tables (labeled ops, no clock epoch) whose times begin anew in every step: lays the
  * steps one behind the other, in the order of their numbers, over all ranks of the trace. A step's
  * recorded zero is put where the latest op of the step before it ended (its earliest op, if that
  * has a negative time); starts relative to each other within a step, and durations, stay exactly as
@@ -30,7 +30,7 @@ int inq_steps_rebase(struct inq_trace *trace, struct inq_err *err);
 int inq_match_collectives(struct inq_trace *trace, int jobs, struct inq_clocks *clocks,
                           struct inq_err *err);
 /* Fills trace->steps and every event's step: recorded ProfilerStep (kernels through their launching
- * call), labelled ops by their step; else inferred from the optimizer's annotations or the
+ * call), labeled ops by their step; else inferred from the optimizer's annotations or the
  * repetition of the launches (steps_inferred), else none. After the clocks: inferred steps of
  * different ranks are taken for one when they were at the same time. */
 int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);

@@ -436,7 +436,7 @@ static bool surroundings_say_comm(const struct inq_shard *shard, const struct in
 }
 
 /* Communication that no name gives away. */
-static int recognise_comms(const struct inq_shard *shard, struct inq_rank *rank,
+static int recognize_comms(const struct inq_shard *shard, struct inq_rank *rank,
                            struct inq_err *err)
 {
     struct strangers s = {.known = inq_mem_zalloc(shard->names.n + 1, 1),
@@ -728,7 +728,7 @@ static int finalize_rank(struct inq_shard *shard, struct inq_rank *rank, struct 
         code = join_calls(rank, &shard->file.damage, err);
     }
     if (code == INQ_OK) {
-        code = recognise_comms(shard, rank, err);
+        code = recognize_comms(shard, rank, err);
     }
     if (code == INQ_OK) {
         code = fill_comms(shard, rank, err);

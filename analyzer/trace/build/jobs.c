@@ -537,14 +537,14 @@ static int find(struct inq_division *d, struct inq_err *err)
 static uint64_t family_of(const struct inq_shard *shard)
 {
     const char *format = shard->file.format != NULL ? shard->file.format : "";
-    bool labelled = false;
+    bool labeled = false;
     for (size_t r = 0; r < shard->n_ranks; r++) {
-        labelled = labelled || shard->ranks[r].events.label != NULL;
+        labeled = labeled || shard->ranks[r].events.label != NULL;
     }
-    if (strcmp(format, "chrome") == 0 && !labelled) {
+    if (strcmp(format, "chrome") == 0 && !labeled) {
         format = "kineto";
     }
-    return inq_hash_bytes(format, strlen(format)) + labelled;
+    return inq_hash_bytes(format, strlen(format)) + labeled;
 }
 
 /* How many events are asked when they were. */

@@ -8,7 +8,7 @@
 /* Keeps all rows of `n` recorded steps of each rank, spread over the capture, and of at most as
  * many more that are far longer than the median; of every other step its communication and the
  * totals of the rest. Which steps depends on their numbers more than on where the capture began, so
- * that the files of a job keep the same ones. A rank without recorded steps, with labelled ops or
+ * that the files of a job keep the same ones. A rank without recorded steps, with labeled ops or
  * with few steps stays whole, and one that was reduced before stays as it is. Fails with INQ_NOMEM.
  */
 int inq_shard_reduce(struct inq_shard *shard, size_t n, struct inq_err *err);

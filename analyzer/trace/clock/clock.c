@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks put right by the ends of matched synchronising collectives. All members of one end
+/* Clocks put right by the ends of matched synchronizing collectives. All members of one end
  * together, so the median of the members' ends is taken for the true end, every clock gets the line
  * through what it shows at its ranks' ends, and this repeats until it rests. What is left, as each
  * rank's median distance from the true ends, is how far its times can be believed. */
@@ -28,7 +28,7 @@ enum {
 static const int64_t LEAST_OFFSET_NS = 20000;
 static const int64_t REST_NS = 500;
 
-/* One member of a synchronising collective. Its start is what was read from the clock; it ends as
+/* One member of a synchronizing collective. Its start is what was read from the clock; it ends as
  * much later as its GPU measured. */
 struct anchor {
     uint32_t end;  /* index into `end_ns` */
@@ -52,7 +52,7 @@ struct clocks {
 
 static bool is_anchor(const struct inq_collective *c)
 {
-    return c->n_members >= 2 && inq_coll_synchronises(c->kind);
+    return c->n_members >= 2 && inq_coll_synchronizes(c->kind);
 }
 
 static uint32_t source_of(const struct inq_trace *trace, const struct inq_member *member)

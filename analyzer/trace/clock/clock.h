@@ -37,7 +37,7 @@ struct inq_clocks {
 int inq_clock_first(struct inq_trace *trace, const struct inq_comm_rows *rows, int jobs,
                     struct inq_clocks *clocks, struct inq_err *err);
 
-/* Estimates each clock from the ends of the matched synchronising collectives, starting from
+/* Estimates each clock from the ends of the matched synchronizing collectives, starting from
  * `clocks`, and shifts the columns, steps (if there) included, of its ranks; only frees `clocks`
  * unless `align`. Times that were aligned before they were written stay. Does not depend on `jobs`.
  * Fails with INQ_NOMEM. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First estimate of the clocks, before anything is matched. Members of a synchronising collective
+/* First estimate of the clocks, before anything is matched. Members of a synchronizing collective
  * end together, so that the ends of one channel's rows, aligned by order, tell the difference of
  * two clocks over the whole capture. A forest over the clocks connects each with one that is known
  * through the channel that tells most. */

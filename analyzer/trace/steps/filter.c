@@ -57,7 +57,7 @@ static void keep_events(struct inq_events *e, const struct selection *what, stru
             moved->of[i] = (uint32_t)kept;
             inq_events_move(e, i, kept);
             if (step == INQ_NONE && e->label != NULL) {
-                e->label[kept] = INQ_NONE; /* part of a step is no pipeline to be modelled */
+                e->label[kept] = INQ_NONE; /* part of a step is no pipeline to be modeled */
             }
             e->step[kept++] = step;
         }

@@ -23,7 +23,7 @@ struct spans {
 };
 
 /* The step of an event by its label, or -1. */
-static int32_t labelled_step(const struct inq_rank *rank, size_t event)
+static int32_t labeled_step(const struct inq_rank *rank, size_t event)
 {
     uint32_t label = rank->events.label[event];
     return label == INQ_NONE ? -1 : rank->labels[label].step;
@@ -81,7 +81,7 @@ static int collect(const struct inq_trace *trace, struct spans *spans, struct in
         const struct inq_rank *rank = &trace->ranks[r];
         for (size_t i = 0; i < rank->events.n && has_own_origins(rank); i++) {
             int64_t start = rank->events.start_ns[i];
-            int32_t step = labelled_step(rank, i);
+            int32_t step = labeled_step(rank, i);
             int code = INQ_OK;
             if (step >= 0) {
                 code = add_to_span(spans, step, start, start + rank->events.dur_ns[i], err);
@@ -256,7 +256,7 @@ static void shift_events(struct inq_rank *rank, struct move *move)
     rank->first_ns = INT64_MAX;
     rank->last_ns = INT64_MIN;
     for (size_t i = 0; i < events->n; i++) {
-        int32_t step = labelled_step(rank, i);
+        int32_t step = labeled_step(rank, i);
         if (step != last_step) {
             last_step = step;
             if (step < 0 || !inq_map_get(&move->spans->by_number, (uint64_t)step, &place)) {

@@ -650,7 +650,7 @@ int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *window
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-static int64_t labelled_step(const struct inq_rank *rank, size_t event)
+static int64_t labeled_step(const struct inq_rank *rank, size_t event)
 {
     uint32_t label = rank->events.label != NULL ? rank->events.label[event] : INQ_NONE;
     return label != INQ_NONE ? rank->labels[label].step : -1;
@@ -663,7 +663,7 @@ static int collect_labels(const struct inq_rank *rank, struct inq_windows *windo
     struct inq_map by_number = {0};
     int code = INQ_OK;
     for (size_t i = 0; i < rank->events.n && code == INQ_OK; i++) {
-        int64_t number = labelled_step(rank, i);
+        int64_t number = labeled_step(rank, i);
         int64_t start_ns = rank->events.start_ns[i];
         int64_t end_ns = start_ns + rank->events.dur_ns[i];
         uint32_t found;
@@ -779,7 +779,7 @@ static void fill_steps(struct inq_trace *trace, const struct inq_windows *window
 
 /* ---- events to steps ------------------------------------------------------------------------- */
 
-/* An event whose launch is not known belongs to the step that both its neighbours on the stream
+/* An event whose launch is not known belongs to the step that both its neighbors on the stream
  * belong to. */
 static void bridge_gaps(struct inq_events *e)
 {
@@ -816,10 +816,10 @@ static void assign_events(struct inq_rank *rank, const struct inq_windows *windo
     }
 }
 
-static void assign_labelled(struct inq_rank *rank, const struct inq_map *index)
+static void assign_labeled(struct inq_rank *rank, const struct inq_map *index)
 {
     for (size_t i = 0; i < rank->events.n; i++) {
-        int64_t number = labelled_step(rank, i);
+        int64_t number = labeled_step(rank, i);
         rank->events.step[i] = INQ_NONE;
         if (number >= 0) {
             (void)inq_map_get(index, (uint64_t)number, &rank->events.step[i]);
@@ -902,7 +902,7 @@ int inq_steps_assign(struct inq_trace *trace, struct inq_err *err)
     }
     for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
         if (has_labels(&trace->ranks[r])) {
-            assign_labelled(&trace->ranks[r], &index);
+            assign_labeled(&trace->ranks[r], &index);
         } else {
             assign_events(&trace->ranks[r], &windows[r], &index);
         }

@@ -36,9 +36,9 @@ static int fix_median_step(const int64_t *length_ns, size_t n, size_t *step, str
     return INQ_OK;
 }
 
-/* ---- The base of a run with labelled ops: the median step of the op model -------------------- */
+/* ---- The base of a run with labeled ops: the median step of the op model -------------------- */
 
-/* The kind of inq_schedule_kinds that the pipeline analysis recognised; "" none of them. */
+/* The kind of inq_schedule_kinds that the pipeline analysis recognized; "" none of them. */
 static const char *kind_of(const char *schedule)
 {
     size_t n = 0;
@@ -80,7 +80,7 @@ static int32_t number_of(const struct fix_op *op, const struct inq_op_model *m)
 }
 
 /* Whether forwards and backwards say whose they are. Where they do not, each type is counted. */
-static bool are_labelled(const struct inq_op_model *m)
+static bool are_labeled(const struct inq_op_model *m)
 {
     bool all = true;
     for (size_t i = 0; all && i < m->shape.n; i++) {
@@ -110,13 +110,13 @@ static int number_microbatches(const struct inq_op_model *m, struct fix_step *jo
 {
     static const uint8_t types[] = {INQ_OP_FORWARD, INQ_OP_BACKWARD, INQ_OP_BACKWARD_INPUT,
                                     INQ_OP_BACKWARD_WEIGHT};
-    bool labelled = are_labelled(m);
+    bool labeled = are_labeled(m);
     int64_t *numbers = inq_mem_alloc((job->n_ops + 1) * sizeof *numbers);
     if (numbers == NULL) {
         return inq_fix_no_memory(err);
     }
     for (size_t k = 0; k < sizeof types; k++) {
-        size_t kept = list_numbers(m, job, labelled ? INQ_OP_NONE : types[k], numbers);
+        size_t kept = list_numbers(m, job, labeled ? INQ_OP_NONE : types[k], numbers);
         for (size_t i = 0; i < job->n_ops; i++) {
             struct fix_op *op = &job->ops[i];
             if (op->op.type == types[k]) {
@@ -652,15 +652,15 @@ int inq_fix_base_of_run(const struct inq_trace *trace, struct inq_report *report
         code = model != NULL ? fix_base_model(trace, report, model, *base, err)
                              : fix_base_trace(trace, report, *base, err);
     }
-    bool labelled = model != NULL && strcmp(model->source, "labels") == 0;
-    if (code == INQ_OK && !labelled && report->account == NULL) {
+    bool labeled = model != NULL && strcmp(model->source, "labels") == 0;
+    if (code == INQ_OK && !labeled && report->account == NULL) {
         code = inq_err_set(err, INQ_UNSUPPORTED,
                            "no step of this run can be measured: nothing to compare a fix with");
     }
-    if (code == INQ_OK && !labelled) {
+    if (code == INQ_OK && !labeled) {
         code = inq_study_init((*base)->study, trace, report, err);
     }
-    if (code == INQ_OK && !labelled) {
+    if (code == INQ_OK && !labeled) {
         code = inq_study_simulate((*base)->study, err);
     }
     return finish(base, report->account, code, err);

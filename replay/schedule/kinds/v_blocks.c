@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* V-Half and V-Min: two chunks a rank in a V, with the memory of activations under control. A block
- * of one micro-batch is laid over the ranks with fixed steps between neighbours, repeated every six
+ * of one micro-batch is laid over the ranks with fixed steps between neighbors, repeated every six
  * slots; how long an activation lives, and so the memory, follows from the steps. Less memory than
  * the shortest steps need is kept by repeating it less often. Its order of forwards and input
  * gradients is kept, weight gradients fill the gaps that the times leave. */

@@ -77,7 +77,7 @@ LABEL = re.compile(r"^(?:\[default(\d+)\]:|(\d+): |\[1,(\d+)\]<)")
 
 
 class Recorded(Log):
-    """A real console log: as it was, or with the lines of its labelled ranks woven anew."""
+    """A real console log: as it was, or with the lines of its labeled ranks woven anew."""
 
     def __init__(self, text):
         streams = {}
@@ -109,7 +109,7 @@ TRACE = re.compile(r"^(\[rank\d+\]: ?|\S*\|)?\s*(Traceback \(most recent|The abo
 
 
 def split_blocks(text):
-    """Lines, with a traceback or a box in one piece: unlabelled, its lines would belong to nobody."""
+    """Lines, with a traceback or a box in one piece: unlabeled, its lines would belong to nobody."""
     if re.search(r"^[=*-]{12,}$", text, re.M):
         return [text]
     blocks, inside = [], False

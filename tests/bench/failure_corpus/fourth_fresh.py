@@ -121,7 +121,7 @@ dead("d_queue_timeout_own", "application_error", [6], ["rank 6", "TimeoutError|p
     {f"r{r}": watchdog(r, 99) for r in (0, 1)}))
 dead("d_custom_fatal", "unknown|application_error", [], ["lease|expired|coordinator"], log(
     plain(1, 20) + "\n2026-03-14 10:01:41 FATAL trainer.lease: lease on shard group 4 expired, coordinator gave it to another job"))
-dead("d_unlabelled_last_words", "unknown|application_error|scheduler|host", [], ["license|revoked|terminated"], log(
+dead("d_unlabeled_last_words", "unknown|application_error|scheduler|host", [], ["license|revoked|terminated"], log(
     plain(1, 20) + "\nsim_bridge: session terminated by server: license revoked"))
 dead("d_nan_assert", "numerical_divergence|application_error", [3], ["rank 3", "nan|NaN|Rank 3"], log(
     megatron(1, 9), {"r3": tb("AssertionError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: n2", MAIN, STEP, rank=3)}))

@@ -69,7 +69,7 @@ real("r_buffered_stdout", "application_error", [0], ["rank 0", "KeyError", "pixe
      f"{TEE} --fault key --who 0 --buffered 1")
 real("r_buffered_srun", "application_error", [0], ["rank 0|task 0", "KeyError"], f"{SRUN} --fault key --who 0 --buffered 1")
 real("r_import_all", "application_error", [], ["nvfuser_kernels"], f"{TEE} --early all", may=[0, 1, 2])
-real("r_argument_all", "application_error", [], ["--colour|unrecognized"], f"{TEE} --colour red", may=[0, 1, 2])
+real("r_argument_all", "application_error", [], ["--color|unrecognized"], f"{TEE} --color red", may=[0, 1, 2])
 real("r_die_before_group", "application_error", [1], ["rank 1", "a100-80|accelerator"], f"{TEE} --early die")
 real("r_worker_raises", "application_error", [1], ["rank 1", "ValueError", "37|columns|worker"],
      f"{TEE} --bad raise --workers 1 --steps 40")

@@ -8,7 +8,7 @@
 Printed, by kind of case: class right; roots right; first line of use; no false claim (an innocent
 root, a certain verdict of a wrong class, a forbidden word); exit status 3 with --fail-on; verdict
 unchanged under interleaving, merging and splitting; beside code, configuration and notes; and
-dressed as collectors do (CRLF, colours, JSON, stamps, gzip). Then
+dressed as collectors do (CRLF, colors, JSON, stamps, gzip). Then
 folders of traces with such files beside them, which must not change the verdict. Exit status 1 when a rate is below --least."""
 import argparse
 import concurrent.futures
@@ -107,7 +107,7 @@ def in_docker(line, time):
 
 SKINS = {
     "crlf": lambda line, time: line + "\r",
-    "coloured": lambda line, time: f"\x1b[36m{line}\x1b[0m",
+    "colored": lambda line, time: f"\x1b[36m{line}\x1b[0m",
     "docker json": in_docker,
     "kubectl stamps": lambda line, time: f"{time} {line}",
     "gzip": None,

@@ -171,7 +171,7 @@ dead("h_elastic_two_nodes_sigabrt_victims", "application_error", [9], ["rank 9",
     "node1.log": log(elastic([(9, 1, -11, 91)], host="w1", stop=(90, 92), when="2026-03-14_10:05:31"))}, merge="class")
 
 # ---- programs ----
-dead("h_app_unlabelled_console_two_ranks", "application_error", [], ["TypeError", "NoneType|subscriptable"], log(
+dead("h_app_unlabeled_console_two_ranks", "application_error", [], ["TypeError", "NoneType|subscriptable"], log(
     hf(10, 20),
     {"a": tb("TypeError: 'NoneType' object is not subscriptable", MAIN, "/srv/a/c.py:5:collate:n = b['len'][0]"),
      "b": tb("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [127.0.0.1]:4411",

@@ -610,7 +610,7 @@ struct span {
 
 #define MAX_STEP 2000
 
-/* From the first start to the last end of each labelled step, over all ranks. */
+/* From the first start to the last end of each labeled step, over all ranks. */
 static void span_steps(const struct inq_trace *trace, struct span spans[MAX_STEP])
 {
     for (size_t i = 0; i < MAX_STEP; i++) {

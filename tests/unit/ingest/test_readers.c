@@ -193,7 +193,7 @@ static void unknown__binary_data_is_told_by_its_name(void **state)
 }
 
 /* What the data folder holds besides traces is told apart from them. */
-static void readers__real_neighbours_of_traces(void **state)
+static void readers__real_neighbors_of_traces(void **state)
 {
     (void)state;
     static const struct {
@@ -238,7 +238,7 @@ int main(void)
         cmocka_unit_test(unknown__wide_text_is_not_binary_data),
         cmocka_unit_test(unknown__text_with_holes_is_text),
         cmocka_unit_test(unknown__binary_data_is_told_by_its_name),
-        cmocka_unit_test(readers__real_neighbours_of_traces),
+        cmocka_unit_test(readers__real_neighbors_of_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

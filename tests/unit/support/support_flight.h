@@ -22,7 +22,7 @@ struct test_flight_op {
         "0", "all_reduce", size, size, "Float", "scheduled", number                                \
     }
 
-/* Dumps as JSON; zero-initialise, release. What is set before a dump is added holds for it. */
+/* Dumps as JSON; zero-initialize, release. What is set before a dump is added holds for it. */
 struct test_dumps {
     int64_t created_ns; /* when all that it lists was enqueued; 0: not recorded */
     const char *status; /* its "pg_status"; NULL none. Groups have their names as numbers */

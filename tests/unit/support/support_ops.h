@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces of labelled ops for tests: from an op table on disk, or built op by op. */
+/* Traces of labeled ops for tests: from an op table on disk, or built op by op. */
 #ifndef SUPPORT_OPS_H
 #define SUPPORT_OPS_H
 

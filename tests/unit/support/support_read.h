@@ -21,7 +21,7 @@ void test_write(const char *path, const void *bytes, size_t n);
 void test_make_folder(char path[TEST_PATH]);
 void test_remove_folder(const char *path);
 
-/* Opens, recognises and reads into a zeroed shard (not sealed); returns the reader's code, or
+/* Opens, recognizes and reads into a zeroed shard (not sealed); returns the reader's code, or
  * INQ_UNSUPPORTED when no reader takes it. */
 int test_read_file(const char *path, struct inq_shard *shard, struct inq_err *err);
 /* The same for bytes in memory, delivered in chunks of `chunk` bytes (0: as usual). */

@@ -25,7 +25,7 @@ uint32_t made_comm(struct inq_shard *shard, const struct inq_comm *comm);
 /* A note of the host (of the GPU: on_gpu), classified by its name. */
 void made_note(struct inq_shard *shard, const char *name, int64_t start_ns, int64_t dur_ns,
                bool on_gpu);
-/* A labelled op of rank `index` of the shard. */
+/* A labeled op of rank `index` of the shard. */
 void made_op(struct inq_shard *shard, uint32_t index, const struct inq_label *label,
              int64_t start_ns, int64_t dur_ns);
 

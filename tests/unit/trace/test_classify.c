@@ -212,14 +212,14 @@ static void factors__as_nccl_tests(void **state)
     assert_true(isnan(inq_coll_bus_factor(INQ_COLL_ALLREDUCE, -1)));
 }
 
-static void synchronising__no_member_ends_before_all_began(void **state)
+static void synchronizing__no_member_ends_before_all_began(void **state)
 {
     (void)state;
-    assert_true(inq_coll_synchronises(INQ_COLL_ALLREDUCE));
-    assert_true(inq_coll_synchronises(INQ_COLL_BARRIER));
-    assert_false(inq_coll_synchronises(INQ_COLL_BROADCAST));
-    assert_false(inq_coll_synchronises(INQ_COLL_SEND));
-    assert_false(inq_coll_synchronises(INQ_COLL_UNKNOWN));
+    assert_true(inq_coll_synchronizes(INQ_COLL_ALLREDUCE));
+    assert_true(inq_coll_synchronizes(INQ_COLL_BARRIER));
+    assert_false(inq_coll_synchronizes(INQ_COLL_BROADCAST));
+    assert_false(inq_coll_synchronizes(INQ_COLL_SEND));
+    assert_false(inq_coll_synchronizes(INQ_COLL_UNKNOWN));
 }
 
 static void op_types__by_their_names(void **state)
@@ -282,7 +282,7 @@ int main(void)
         cmocka_unit_test(notes__names_need_no_terminator),
         cmocka_unit_test(sizes__as_nccl_tests),
         cmocka_unit_test(factors__as_nccl_tests),
-        cmocka_unit_test(synchronising__no_member_ends_before_all_began),
+        cmocka_unit_test(synchronizing__no_member_ends_before_all_began),
         cmocka_unit_test(op_types__by_their_names),
         cmocka_unit_test(classify__kinds_of_devices),
     };

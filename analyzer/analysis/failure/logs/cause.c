@@ -755,7 +755,7 @@ static void readmit(const struct judging *j)
 
 /* What ends a C++ program is printed twice: with its writer's label by who noticed it, and without
  * one by the runtime ("what():"). Where only the order of lines set the first aside, both stand. */
-static void take_labelled(struct inq_log_case *c)
+static void take_labeled(struct inq_log_case *c)
 {
     const char *words = strstr(c->cause->event->text, "what():");
     words = words != NULL && c->cause->rank < 0 ? words + strlen("what():") : "";
@@ -802,7 +802,7 @@ static void choose_cause(const struct judging *j)
         readmit(j);
     }
     if (c->cause != NULL) {
-        take_labelled(c);
+        take_labeled(c);
         c->n_earlier = count_restarts(j, c->cause);
         find_roots(c);
         find_confirmation(c);

@@ -215,7 +215,7 @@ static const struct xid *find(int64_t code)
 const char *inq_xid_name(int64_t code)
 {
     const struct xid *xid = find(code);
-    return xid != NULL ? xid->name : "not in the catalogue";
+    return xid != NULL ? xid->name : "not in the catalog";
 }
 
 #define XID_ROW(role, cls, sub, weight, headline, advice)                                          \

@@ -204,23 +204,23 @@ function waitsChart(width, waits) {
     const half = (width - middle) / 2 - 60;
     const last = d3.scaleLinear().domain([0, Math.max(1, d3.max(rows, (w) => w.last_arrivals))]).range([0, half]);
     const wait = d3.scaleLinear().domain([0, Math.max(1, d3.max(rows, (w) => w.wait_ns))]).range([0, half]);
-    const centre = width / 2;
+    const center = width / 2;
     return chart(
         width,
         rows.length * height + 28,
-        text(centre - middle / 2, 10, width > 480 ? "arrived last, was waited for" : "arrived last", { "text-anchor": "end", class: "muted" }),
-        text(centre + middle / 2, 10, "waited itself", { class: "muted" }),
+        text(center - middle / 2, 10, width > 480 ? "arrived last, was waited for" : "arrived last", { "text-anchor": "end", class: "muted" }),
+        text(center + middle / 2, 10, "waited itself", { class: "muted" }),
         rows.map((w, i) => {
             const y = 28 + i * height + height / 2;
             const a = last(w.last_arrivals);
             return svg(
                 "g",
                 null,
-                text(centre, y, w.rank === null ? "?" : "rank " + w.rank, { "text-anchor": "middle" }),
-                svg("rect", { class: "fill-loss", x: centre - middle / 2 - a, y: y - 8, width: a, height: 16, rx: 1.5 }),
-                text(centre - middle / 2 - a - 6, y, String(w.last_arrivals), { "text-anchor": "end", class: "value" }),
-                svg("rect", { class: "fill-wait", x: centre + middle / 2, y: y - 8, width: wait(w.wait_ns), height: 16, rx: 1.5 }),
-                text(centre + middle / 2 + wait(w.wait_ns) + 6, y, sayNs(w.wait_ns), { class: "value" })
+                text(center, y, w.rank === null ? "?" : "rank " + w.rank, { "text-anchor": "middle" }),
+                svg("rect", { class: "fill-loss", x: center - middle / 2 - a, y: y - 8, width: a, height: 16, rx: 1.5 }),
+                text(center - middle / 2 - a - 6, y, String(w.last_arrivals), { "text-anchor": "end", class: "value" }),
+                svg("rect", { class: "fill-wait", x: center + middle / 2, y: y - 8, width: wait(w.wait_ns), height: 16, rx: 1.5 }),
+                text(center + middle / 2 + wait(w.wait_ns) + 6, y, sayNs(w.wait_ns), { class: "value" })
             );
         })
     );

@@ -58,7 +58,7 @@ const isCalm = () => window.matchMedia("(prefers-reduced-motion: reduce)").match
 let idCount = 0;
 const newId = (stem) => stem + "-" + ++idCount;
 
-/* Charts that are to be drawn again when the width, the colours or the medium change. */
+/* Charts that are to be drawn again when the width, the colors or the medium change. */
 const redraws = [];
 
 function onRedraw(draw) {

@@ -58,7 +58,7 @@ struct inq_html_windows {
 
 /* ---- the ops of one lane, reduced ---- */
 
-/* What is drawn: an op, or several neighbours that together are shorter than `pixel_ns`. */
+/* What is drawn: an op, or several neighbors that together are shorter than `pixel_ns`. */
 struct inq_html_span {
     int64_t start_ns, end_ns;
     uint32_t first; /* event row, or row of the pipeline ops */

@@ -388,12 +388,12 @@ static void write_pipe(struct timeline *t, const struct inq_html_window *w,
 
 static void find_pipe(struct timeline *t, const struct inq_html_window *w)
 {
-    bool labelled = false;
+    bool labeled = false;
     for (size_t r = 0; r < t->context->trace->n_ranks; r++) {
-        labelled = labelled || t->context->trace->ranks[r].events.label != NULL;
+        labeled = labeled || t->context->trace->ranks[r].events.label != NULL;
     }
     t->pipe = (struct inq_step_chart){0};
-    if (!labelled && w->step >= 0) {
+    if (!labeled && w->step >= 0) {
         t->code = inq_step_chart_pipeline(t->context, w->step, t->has_row, &t->pipe, t->err);
     }
 }

@@ -372,7 +372,7 @@ function makeTimeline(run, raw) {
 
     function sayReduced() {
         const notes = [];
-        if (window_.pixel_ns > 0) notes.push("Neighbouring ops that together are shorter than " + sayNs(window_.pixel_ns) + " are drawn as one");
+        if (window_.pixel_ns > 0) notes.push("Neighboring ops that together are shorter than " + sayNs(window_.pixel_ns) + " are drawn as one");
         if (data.leftOut > 0) notes.push(sayCount(data.leftOut, "rank", "ranks") + " more without a row");
         reduced.textContent = notes.length > 0 ? notes.join("; ") + "." : "";
         reduced.hidden = notes.length === 0;
@@ -513,12 +513,12 @@ function makeTimeline(run, raw) {
     return { section, holds, goTo };
 }
 
-/* Kinds of critical-path segments in the timeline's colours. */
+/* Kinds of critical-path segments in the timeline's colors. */
 function pathKind(kind) {
     return { compute: "compute", transfer: "comm", copy: "copy", launch: "other", host: "other", gap: "idle" }[kind] || "other";
 }
 
-/* A patch of a kind's colour, with its letter and stripes. */
+/* A patch of a kind's color, with its letter and stripes. */
 function swatch(kind, letter) {
     return el("span", { class: "swatch swatch-" + kind, "aria-hidden": "true" }, letter || "");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawing the timeline on a canvas. Spans are collected by colour as runs of pixels, so that what
+/* Drawing the timeline on a canvas. Spans are collected by color as runs of pixels, so that what
  * is drawn grows with the screen, not with the run. */
 
 const MANY_HATCHED = 3000;
 const TEXT_ROOM = 16;
 
-/* Stripes, so that transfers are told from compute without colour. */
+/* Stripes, so that transfers are told from compute without color. */
 function makeHatch(context, color, ratio) {
     const size = Math.round(6 * ratio);
     const tile = document.createElement("canvas");
@@ -77,7 +77,7 @@ function collectLane(frame, row, lane, y, batch, texts) {
         const a = Math.max(-2, (lane.start[i] - from) * scale);
         const b = Math.min(width + 2, (lane.end[i] - from) * scale);
         if (kind === runKind && b - a < 1.5 && a - runEnd < 0.5 && runEnd - runX < 64) {
-            runEnd = Math.max(runEnd, b); /* shares its pixel with its neighbour */
+            runEnd = Math.max(runEnd, b); /* shares its pixel with its neighbor */
             continue;
         }
         if (b - a < 0.3 && runKind >= 0 && b <= runEnd) continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of one step and the heat map of workers, in characters: blocks where there is UTF-8,
- * and nothing that only a colour tells. */
+ * and nothing that only a color tells. */
 #include "report/sections/sections.h"
 
 #include "base/mem.h"

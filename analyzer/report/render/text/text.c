@@ -33,7 +33,7 @@ static void tint_severity(const struct inq_terminal *terminal, enum inq_severity
     }
 }
 
-/* "HIGH": the severity is readable without colours. */
+/* "HIGH": the severity is readable without colors. */
 static void write_severity(const struct inq_terminal *terminal, enum inq_severity severity)
 {
     char word[16];

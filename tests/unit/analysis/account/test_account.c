@@ -664,7 +664,7 @@ static void checker__an_account_that_does_not_sum_is_none(void **state)
 
 /* ---- real traces ----------------------------------------------------------------------------- */
 
-static struct inq_report *analysed(const struct inq_trace *trace)
+static struct inq_report *analyzed(const struct inq_trace *trace)
 {
     static const char *const only[] = {"account", "time_breakdown"};
     struct inq_analysis_options options = {.jobs = 2, .only = only, .n_only = 2};
@@ -687,7 +687,7 @@ static void real__every_trace_is_accounted_for(void **state)
         }
         assert_int_equal(inq_ingest(paths, 1, NULL, &run, NULL), INQ_OK);
         for (size_t t = 0; t < run->n_traces; t++) {
-            struct inq_report *report = analysed(run->traces[t]);
+            struct inq_report *report = analyzed(run->traces[t]);
             if (report->account != NULL) {
                 assert_identities(report->account);
                 assert_spans(report->account);
@@ -700,7 +700,7 @@ static void real__every_trace_is_accounted_for(void **state)
 
 /* 113.0 ms of 129 ms have communication running, 4.2 ms of it exposed; one rank of 64 is there, so
  * nothing is separable. */
-static void real__deepseeks_communication_is_recognised(void **state)
+static void real__deepseeks_communication_is_recognized(void **state)
 {
     (void)state;
     char path[TEST_PATH];
@@ -710,7 +710,7 @@ static void real__deepseeks_communication_is_recognised(void **state)
         skip();
     }
     assert_int_equal(inq_ingest(paths, 1, NULL, &run, NULL), INQ_OK);
-    struct inq_report *report = analysed(run->traces[0]);
+    struct inq_report *report = analyzed(run->traces[0]);
     const struct inq_account *a = report->account;
     assert_int_equal((report->rank_times[0].comm_ns + 50 * US) / (100 * US), 1130);
     assert_int_equal(a->t_ns / MS, 129);
@@ -745,7 +745,7 @@ int main(void)
         cmocka_unit_test(checker__nobody_is_healthy_with_unexplained_waiting),
         cmocka_unit_test(checker__an_account_that_does_not_sum_is_none),
         cmocka_unit_test(real__every_trace_is_accounted_for),
-        cmocka_unit_test(real__deepseeks_communication_is_recognised),
+        cmocka_unit_test(real__deepseeks_communication_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

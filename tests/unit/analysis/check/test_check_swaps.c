@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate on schedules: every swap of neighbours that makes a schedule longer fails, and nothing
+/* The gate on schedules: every swap of neighbors that makes a schedule longer fails, and nothing
  * that is equal does. */
 #include "analysis/check/check.h"
 #include "inquest/out.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules recognised from the order of ops, bubbles, and waterfalls that sum exactly: on real
+/* Schedules recognized from the order of ops, bubbles, and waterfalls that sum exactly: on real
  * jobs, and on made ones with planted causes. */
 #include "inquest/analysis.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines of recorded runs (synthetic Kineto traces): structure recognised, and planted causes in
+/* Pipelines of recorded runs (synthetic Kineto traces): structure recognized, and planted causes in
  * the right part of the waterfall, within 5 % of what they cost. */
 #include "inquest/account.h"
 #include "inquest/analysis.h"
@@ -66,7 +66,7 @@ static void check_sum(const struct inq_pipeline *p)
     assert_int_equal(sum, p->total_ns_per_step);
 }
 
-static void run__is_recognised_with_and_without_annotations(void **state)
+static void run__is_recognized_with_and_without_annotations(void **state)
 {
     (void)state;
     static const struct {
@@ -234,7 +234,7 @@ static void whatif__names_the_cause_of_a_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run__is_recognised_with_and_without_annotations),
+        cmocka_unit_test(run__is_recognized_with_and_without_annotations),
         cmocka_unit_test(run__steps_are_the_accounts),
         cmocka_unit_test(op_table__steps_begin_with_their_data_loading),
         cmocka_unit_test(run__without_a_pipeline_has_none),

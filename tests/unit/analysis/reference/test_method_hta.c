@@ -595,7 +595,7 @@ static void rows__round_inwards_when_a_time_has_a_fraction(void **state)
     inq_strtab_release(&f.names);
 }
 
-static void rows__synchronisation_counts_as_time_on_a_stream_only(void **state)
+static void rows__synchronization_counts_as_time_on_a_stream_only(void **state)
 {
     (void)state;
     struct fixture f;
@@ -691,7 +691,7 @@ int main(void)
         cmocka_unit_test(steps__only_work_launched_in_them_counts),
         cmocka_unit_test(steps__repeated_ids_repeat_the_work),
         cmocka_unit_test(rows__round_inwards_when_a_time_has_a_fraction),
-        cmocka_unit_test(rows__synchronisation_counts_as_time_on_a_stream_only),
+        cmocka_unit_test(rows__synchronization_counts_as_time_on_a_stream_only),
         cmocka_unit_test(types__times_by_what_ran_together),
         cmocka_unit_test(analysis__every_failed_allocation_is_reported),
     };

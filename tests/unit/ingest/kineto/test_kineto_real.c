@@ -33,7 +33,7 @@ enum { LARGE = 100000000, ONE_OF = 1 };
 struct facts {
     const char *name;
     uint64_t events;
-    uint64_t kinds[4]; /* kernels, copies, memsets, synchronisations */
+    uint64_t kinds[4]; /* kernels, copies, memsets, synchronizations */
     uint64_t calls, notes;
     int32_t rank, world_size;
     int64_t first_ns, starts_ns, durs_ns;

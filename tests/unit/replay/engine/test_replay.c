@@ -207,7 +207,7 @@ static struct inq_run *run_of(const struct made *m)
     return run;
 }
 
-static void trace__of_an_execution_is_recognised_as_its_schedule(void **state)
+static void trace__of_an_execution_is_recognized_as_its_schedule(void **state)
 {
     (void)state;
     static const char *const kinds[][2] = {{"1f1b", "1f1b"},   {"gpipe", "gpipe"},
@@ -258,7 +258,7 @@ int main(void)
         cmocka_unit_test(work__is_recorded_where_it_can_be_done_again),
         cmocka_unit_test(repeat__puts_steps_in_a_row),
         cmocka_unit_test(repeat__keeps_groups_together),
-        cmocka_unit_test(trace__of_an_execution_is_recognised_as_its_schedule),
+        cmocka_unit_test(trace__of_an_execution_is_recognized_as_its_schedule),
         cmocka_unit_test(trace__of_an_execution_matches_its_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

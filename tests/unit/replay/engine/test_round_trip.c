@@ -104,7 +104,7 @@ static const char *const names[][2] = {
     {"v-half", "v-half"},       {"v-min", "v-min"},    {"dualpipe", "dualpipe"},
     {"dualpipev", "dualpipev"}, {"chimera", "chimera"}};
 
-static void execution__is_recognised_with_its_bubble(void **state)
+static void execution__is_recognized_with_its_bubble(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -182,7 +182,7 @@ static void fix__pays_for_a_link_that_was_not_measured(void **state)
         assert_int_equal(inq_fix_base_of_run(t.run->traces[0], t.report, &base, NULL), INQ_OK);
         assert_int_equal(inq_fix_study(base, NULL, &options, &fixes, NULL), INQ_OK);
         assert_int_equal(fixes->fixes[0].t_ns, wanted.timing.makespan_ns);
-        /* of two ranks each is the other's neighbour both ways: that link was measured */
+        /* of two ranks each is the other's neighbor both ways: that link was measured */
         bool told = strstr(fixes->fixes[0].what, "is recorded: it is taken as the median of the "
                                                  "other links, 3.00 ms") != NULL;
         assert_int_equal(told, p > 2);
@@ -403,7 +403,7 @@ static void fix__of_a_schedule_with_cells_besides_its_compute(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(execution__is_recognised_with_its_bubble),
+        cmocka_unit_test(execution__is_recognized_with_its_bubble),
         cmocka_unit_test(execution__of_a_searched_order_is_named_by_what_it_holds),
         cmocka_unit_test(fix__of_a_recorded_schedule_predicts_what_timing_says),
         cmocka_unit_test(fix__pays_for_a_link_that_was_not_measured),

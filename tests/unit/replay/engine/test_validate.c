@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation: the rule of judgement on an engine whose times are made up, and intervals against
+/* Validation: the rule of judgment on an engine whose times are made up, and intervals against
  * tabled ones. */
 #include "support_plan.h"
 
@@ -136,12 +136,12 @@ static void validate__refutes_what_does_not_fit(void **state)
     fake = (struct fake){.base_ppm = 1000000, .fixed_ppm = 1000000};
     assert_int_equal(inq_validate(&small, pair.plans[0], pair.plans[1], &options, &v, &err),
                      INQ_OK);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED); /* one after the other */
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED); /* one after the other */
     fake.too_large = true;
     assert_int_equal(inq_validate(&small, pair.plans[0], pair.plans[1], &options, &v, &err),
                      INQ_OK);
-    assert_int_equal(v.order.judgement, INQ_INCONCLUSIVE);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.order.judgment, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_string_equal(v.cost.why, "it does not fit: the device is out of memory");
     assert_string_equal(inq_validation_text(&v), "refuted");
     assert_true(v.fixed.n == 0 && isnan(v.speedup));
@@ -158,7 +158,7 @@ static void validate__confirms_a_gain_that_is_there(void **state)
     (void)state;
     struct inq_validation v =
         validate(800000, (struct fake){1000000, 1000000, .noise_ppm = 2000}, 15);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
     assert_int_equal(v.base.n, 15);
     assert_true(v.speedup > 1.24 && v.speedup < 1.26);
     assert_true(v.speedup_ci95[0] <= v.speedup && v.speedup <= v.speedup_ci95[1]);
@@ -171,7 +171,7 @@ static void validate__refutes_what_is_slower(void **state)
     (void)state;
     struct inq_validation v =
         validate(800000, (struct fake){1000000, 1300000, .noise_ppm = 1000}, 15);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_memory_equal(v.cost.why, "slower", 6);
 }
 
@@ -181,7 +181,7 @@ static void validate__refutes_less_than_the_gain(void **state)
     /* predicted 25 %, executed 1 / 0.92 = 8.7 % */
     struct inq_validation v =
         validate(800000, (struct fake){1000000, 1150000, .noise_ppm = 1000}, 15);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_memory_equal(v.cost.why, "gains less than predicted", 25);
 }
 
@@ -190,8 +190,8 @@ static void validate__leaves_open_what_the_noise_hides(void **state)
     (void)state;
     struct inq_validation v =
         validate(990000, (struct fake){1000000, 1000000, .noise_ppm = 9000}, 15);
-    assert_int_equal(v.order.judgement, INQ_CONFIRMED);
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.order.judgment, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_memory_equal(v.cost.why, "the interval is too wide", 24);
     assert_string_equal(inq_validation_text(&v), "order_confirmed");
 }
@@ -202,10 +202,10 @@ static void validate__refutes_a_gain_of_another_size(void **state)
     /* predicted 25 %, executed 1 / 0.86 = 16 % and 1 / 0.72 = 39 % */
     struct inq_validation v =
         validate(800000, (struct fake){1000000, 1075000, .noise_ppm = 100}, 15);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_memory_equal(v.cost.why, "gains less", 10);
     v = validate(800000, (struct fake){1000000, 900000, .noise_ppm = 100}, 15);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_memory_equal(v.cost.why, "gains more", 10);
     assert_string_equal(inq_validation_text(&v), "refuted");
 }
@@ -215,9 +215,9 @@ static void validate__tolerates_a_fifth_of_the_gain(void **state)
 {
     (void)state;
     struct inq_validation v = validate(800000, (struct fake){1000000, 1040799, .noise_ppm = 0}, 15);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
     v = validate(800000, (struct fake){1000000, 1042535, .noise_ppm = 0}, 15);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
 }
 
 static void validate__judges_a_predicted_loss(void **state)
@@ -225,10 +225,10 @@ static void validate__judges_a_predicted_loss(void **state)
     (void)state;
     struct inq_validation v =
         validate(1250000, (struct fake){1000000, 1000000, .noise_ppm = 0}, 15);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
     assert_memory_equal(v.cost.why, "the loss is there", 17);
     v = validate(1250000, (struct fake){1000000, 700000, .noise_ppm = 0}, 15);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_memory_equal(v.cost.why, "faster", 6);
 }
 
@@ -237,11 +237,11 @@ static void validate__judges_nothing_with_a_base_that_is_off(void **state)
 {
     (void)state;
     struct inq_validation v = validate(800000, (struct fake){1029000, 1029000, .noise_ppm = 0}, 15);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
     v = validate(800000, (struct fake){1031000, 1031000, .noise_ppm = 0}, 15);
-    assert_int_equal(v.order.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.order.judgment, INQ_INCONCLUSIVE);
     assert_non_null(strstr(v.order.why, "+3.1 % off the expected step, more than 3 %"));
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_string_equal(inq_validation_text(&v), "inconclusive");
     assert_non_null(strstr(v.cost.why, "+3.1 % off the expected step, more than 3 %"));
     assert_non_null(strstr(v.cost.why, "host and other +31.0 us")); /* which ops */
@@ -250,7 +250,7 @@ static void validate__judges_nothing_with_a_base_that_is_off(void **state)
     const struct inq_validate_options recorded = {.replay = {.repeats = 15},
                                                   .expected_ns = 1031000};
     v = validate_as(800000, (struct fake){1031000, 1031000, .noise_ppm = 0}, &recorded);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
 }
 
 static void validate__refutes_an_order_that_was_not_kept(void **state)
@@ -258,9 +258,9 @@ static void validate__refutes_an_order_that_was_not_kept(void **state)
     (void)state;
     struct inq_validation v =
         validate(800000, (struct fake){1000000, 1000000, .breaks_order = true}, 15);
-    assert_int_equal(v.order.judgement, INQ_REFUTED);
+    assert_int_equal(v.order.judgment, INQ_REFUTED);
     assert_non_null(strstr(v.order.why, "16 of 32 executions"));
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_string_equal(inq_validation_text(&v), "refuted");
 }
 
@@ -271,7 +271,7 @@ static void validate__says_what_was_not_measured(void **state)
                                                  .unmeasured = "the other links"};
     struct inq_validation v =
         validate_as(800000, (struct fake){1000000, 1000000, .noise_ppm = 0}, &options);
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_non_null(strstr(v.cost.why, "not measured on this device: the other links"));
 }
 
@@ -283,7 +283,7 @@ static void validate__judges_the_prediction_not_the_measured_costs(void **state)
         .replay = {.repeats = 15}, .predicted_speedup = 1.5, .measured = "latency 200 us"};
     struct inq_validation v =
         validate_as(800000, (struct fake){1000000, 1000000, .noise_ppm = 0}, &options);
-    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_int_equal(v.cost.judgment, INQ_REFUTED);
     assert_true(v.measured_speedup > 1.24 && v.measured_speedup < 1.26);
     assert_non_null(strstr(v.cost.why, "; latency 200 us"));
 }
@@ -293,8 +293,8 @@ static void validate__confirms_nothing_that_was_not_executed(void **state)
     (void)state;
     struct inq_validation v =
         validate(800000, (struct fake){1000000, 1000000, .standin = true}, 15);
-    assert_int_equal(v.order.judgement, INQ_INCONCLUSIVE);
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.order.judgment, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_non_null(strstr(v.order.why, "CPU stand-in"));
     struct pair pair = make_pair(1000000, 500000);
     assert_int_equal(
@@ -307,12 +307,12 @@ static void validate__wants_enough_pairs_and_a_prediction(void **state)
 {
     (void)state;
     struct inq_validation v = validate(800000, (struct fake){1000000, 1000000, .noise_ppm = 0}, 5);
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_non_null(strstr(v.cost.why, "at least 6"));
     v = validate(800000, (struct fake){1000000, 1000000, .noise_ppm = 0}, 6);
-    assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
     v = validate(1000001, (struct fake){1000000, 1000000, .noise_ppm = 0}, 0);
-    assert_int_equal(v.cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgment, INQ_INCONCLUSIVE);
     assert_int_equal(v.base.n, 15);
 }
 
@@ -352,7 +352,7 @@ static void validate__draws_the_order_of_each_pair(void **state)
         assert_true(fake.calls > 60 && fake.calls < 140);
         assert_int_not_equal(fake.calls, before);
         before = fake.calls;
-        assert_int_equal(v.cost.judgement, INQ_CONFIRMED);
+        assert_int_equal(v.cost.judgment, INQ_CONFIRMED);
         assert_int_equal(v.base.median_ns, 1000000);
         assert_int_equal(v.fixed.median_ns, 500000);
     }
@@ -395,8 +395,8 @@ static void validate__works_end_to_end_on_the_host(void **state)
     /* how exact it is depends on what else runs here; that both were executed does not */
     assert_true(v.base.median_ns >= 4000000);
     assert_true(v.fixed.median_ns >= 1000000);
-    assert_true(v.order.judgement == INQ_CONFIRMED || fabs(v.base_error) > INQ_BASE_ERROR_LIMIT);
-    assert_true(v.cost.judgement != INQ_NOT_EXECUTED && v.cost.why[0] != '\0');
+    assert_true(v.order.judgment == INQ_CONFIRMED || fabs(v.base_error) > INQ_BASE_ERROR_LIMIT);
+    assert_true(v.cost.judgment != INQ_NOT_EXECUTED && v.cost.why[0] != '\0');
     free_pair(&pair);
 }
 

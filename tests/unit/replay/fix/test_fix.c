@@ -578,7 +578,7 @@ static void specs__that_cannot_be_read_say_why(void **state)
     inq_fix_base_free(base);
 }
 
-static void catalogue__says_what_a_fix_assumes(void **state)
+static void catalog__says_what_a_fix_assumes(void **state)
 {
     (void)state;
     size_t n = 0;
@@ -722,7 +722,7 @@ int main(void)
         cmocka_unit_test(fixes__of_nothing_are_the_base),
         cmocka_unit_test(fixes__can_be_taken_back),
         cmocka_unit_test(specs__that_cannot_be_read_say_why),
-        cmocka_unit_test(catalogue__says_what_a_fix_assumes),
+        cmocka_unit_test(catalog__says_what_a_fix_assumes),
         cmocka_unit_test(study__ranks_by_gain_and_tells_what_does_not_help),
         cmocka_unit_test(study__counts_fixes_past_the_most),
         cmocka_unit_test(study__counts_places_past_the_most),

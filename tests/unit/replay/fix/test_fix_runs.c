@@ -309,9 +309,9 @@ static void validation__by_the_simulator_decides_nothing(void **state)
         fail_msg("%s", err.message);
     }
     for (size_t i = 0; i < s.fixes->n; i++) {
-        enum inq_judgement wanted = i < 2 ? INQ_INCONCLUSIVE : INQ_NOT_EXECUTED;
-        assert_int_equal(s.fixes->fixes[i].executed.order.judgement, wanted);
-        assert_int_equal(s.fixes->fixes[i].executed.cost.judgement, wanted);
+        enum inq_judgment wanted = i < 2 ? INQ_INCONCLUSIVE : INQ_NOT_EXECUTED;
+        assert_int_equal(s.fixes->fixes[i].executed.order.judgment, wanted);
+        assert_int_equal(s.fixes->fixes[i].executed.cost.judgment, wanted);
     }
     assert_string_equal(s.fixes->engine, "sim");
     assert_true(fabs(s.fixes->base_error) < 1e-3);
@@ -346,7 +346,7 @@ static void validation__lets_the_slowest_stand_for_all(void **state)
     assert_int_equal(inq_fix_validate(s.base, &options, s.fixes, NULL), INQ_OK);
     const struct inq_validation *v = &s.fixes->fixes[0].executed;
     assert_string_equal(s.fixes->fixes[0].spec, "replace-rank:5");
-    assert_int_equal(v->order.judgement, INQ_CONFIRMED);
+    assert_int_equal(v->order.judgment, INQ_CONFIRMED);
     /* the slow rank is among the two: the gain is nearly that of all eight */
     assert_true(fabs(v->predicted_speedup - s.fixes->fixes[0].speedup) < 0.02);
     assert_non_null(strstr(s.fixes->note, "2 of 8 ranks"));
@@ -381,7 +381,7 @@ static void steps__are_drawn_as_predicted(void **state)
         assert_int_equal(end_of(fix->drawn), fix->step_t_ns - tail_ns);
     }
     assert_null(s.fixes->fixes[2].drawn);
-    s.fixes->fixes[2].executed.order.judgement = INQ_REFUTED; /* shown wherever it stands */
+    s.fixes->fixes[2].executed.order.judgment = INQ_REFUTED; /* shown wherever it stands */
     assert_int_equal(inq_fix_timeline(s.base, 2, s.fixes, &err), INQ_OK);
     assert_non_null(s.fixes->fixes[2].drawn);
     done(&s);
@@ -403,7 +403,7 @@ static void headline__says_what_executing_gave(void **state)
 {
     (void)state;
     static const struct {
-        enum inq_judgement order, cost;
+        enum inq_judgment order, cost;
         size_t times; /* that the fixed step ran */
         const char *said;
     } cases[] = {
@@ -425,8 +425,8 @@ static void headline__says_what_executing_gave(void **state)
     };
     struct studied s = study(SAMPLES "/slow_gpu_dp8", 1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        s.fixes->fixes[0].executed.order.judgement = cases[k].order;
-        s.fixes->fixes[0].executed.cost.judgement = cases[k].cost;
+        s.fixes->fixes[0].executed.order.judgment = cases[k].order;
+        s.fixes->fixes[0].executed.cost.judgment = cases[k].cost;
         s.fixes->fixes[0].executed.speedup = 0.9;
         s.fixes->fixes[0].executed.fixed.n = cases[k].times;
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {

@@ -172,16 +172,16 @@ static void validation__refutes_a_wrong_assumption(void **state)
     device = (struct device){.latency_ns = 20000, .bytes_per_ns = 30.0, .weight = 0.5};
     struct studied s = validated(SAMPLES "/slow_gpu_dp8", "bucket-size:factor=0.5");
     const struct inq_fix *fix = &s.fixes->fixes[0];
-    assert_int_equal(fix->executed.order.judgement, INQ_CONFIRMED);
-    assert_int_equal(fix->executed.cost.judgement, INQ_CONFIRMED);
+    assert_int_equal(fix->executed.order.judgment, INQ_CONFIRMED);
+    assert_int_equal(fix->executed.cost.judgment, INQ_CONFIRMED);
     assert_int_equal(fix->n_assumptions, 1);
     assert_true(fabs(fix->assumptions[0].measured - 20.0) < 0.5);
     done(&s);
     device.latency_ns = 200000;
     s = validated(SAMPLES "/slow_gpu_dp8", "bucket-size:factor=0.5");
     fix = &s.fixes->fixes[0];
-    assert_int_equal(fix->executed.order.judgement, INQ_CONFIRMED);
-    assert_int_equal(fix->executed.cost.judgement, INQ_REFUTED);
+    assert_int_equal(fix->executed.order.judgment, INQ_CONFIRMED);
+    assert_int_equal(fix->executed.cost.judgment, INQ_REFUTED);
     assert_non_null(strstr(fix->executed.cost.why, "collective latency 200 us"));
     assert_true(fix->executed.measured_speedup < fix->executed.predicted_speedup);
     done(&s);
@@ -196,7 +196,7 @@ static void validation__measures_micro_batches_by_length(void **state)
     const struct inq_fix *fix = &s.fixes->fixes[0];
     assert_int_equal(fix->n_assumptions, 2);
     assert_true(fix->assumptions[0].measured > fix->assumptions[1].measured);
-    assert_true(fix->executed.cost.judgement != INQ_NOT_EXECUTED);
+    assert_true(fix->executed.cost.judgment != INQ_NOT_EXECUTED);
     done(&s);
 }
 
@@ -224,8 +224,8 @@ static void validation__says_what_no_device_shows(void **state)
     device = (struct device){.bytes_per_ns = 30.0, .weight = 0.5};
     struct studied s = validated(SAMPLES "/slow_gpu_dp8", "link:factor=0.5");
     const struct inq_validation *v = &s.fixes->fixes[0].executed;
-    assert_int_equal(v->order.judgement, INQ_CONFIRMED);
-    assert_int_equal(v->cost.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v->order.judgment, INQ_CONFIRMED);
+    assert_int_equal(v->cost.judgment, INQ_INCONCLUSIVE);
     assert_non_null(strstr(v->cost.why, "transfers over the other links"));
     done(&s);
 }

@@ -85,7 +85,7 @@ static void rendezvous__both_send_is_caught_and_grouping_cures_it(void **state)
     assert_clean("looped grouped", looped, INQ_GROUPING_ADJACENT);
 }
 
-/* The variant with a compute between the calls: grouping neighbours cannot help. */
+/* The variant with a compute between the calls: grouping neighbors cannot help. */
 static void rendezvous__compute_between_the_calls_blocks_even_grouped(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void two_ranks__mixed_directions_are_told(void **state)
         "2SEND_F1,2RECV_B1,2B1,2SEND_B1,0RECV_B0,0B0,0RECV_B1,0B1\n"
         "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1,1SEND_F1,3RECV_F0,3F0,3B0,3SEND_B0,3RECV_F1,"
         "1RECV_B0,3F1,3B1,3SEND_B1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\n",
-        INQ_GROUPING_ADJACENT, INQ_LINT_NEIGHBOUR, "match in order");
+        INQ_GROUPING_ADJACENT, INQ_LINT_NEIGHBOR, "match in order");
 }
 
 static void order__mistakes_on_one_rank(void **state)
@@ -232,7 +232,7 @@ static void pairing__sends_and_receives_belong_together(void **state)
                   "nobody sends it");
     assert_caught("end stage", "0F0,0SEND_F0,0B0,0SEND_B0,0RECV_B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", g,
                   INQ_LINT_ORDER, "before its gradient");
-    assert_caught("to itself", "0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0\n", g, INQ_LINT_NEIGHBOUR,
+    assert_caught("to itself", "0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0\n", g, INQ_LINT_NEIGHBOR,
                   "on this rank");
 }
 
@@ -465,7 +465,7 @@ static void pytorch_files__lint_clean(void **state)
     }
 }
 
-/* Two neighbours of one rank change places; where that hangs, lint says who waits for whom and
+/* Two neighbors of one rank change places; where that hangs, lint says who waits for whom and
  * proposes a swap, and that swap mends it. */
 static void remedy__mends_every_swap_that_hangs(void **state)
 {
@@ -537,7 +537,7 @@ static void remedy__mends_receives_that_are_taken_for_each_other(void **state)
             a[i + 2] = kept[0];
             struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 0.0);
             for (size_t k = 0; k < lint.n; k++) {
-                bool mixed = lint.problems[k].error && lint.problems[k].rule == INQ_LINT_NEIGHBOUR;
+                bool mixed = lint.problems[k].error && lint.problems[k].rule == INQ_LINT_NEIGHBOR;
                 confused += mixed;
                 assert_true(!mixed || lint.remedy.rank >= 0);
             }

@@ -66,7 +66,7 @@ static bool possible(const struct growth *g, struct move m)
     }
 }
 
-/* Hands a result to a neighbouring stage: calls on both ranks, unless they are one. */
+/* Hands a result to a neighboring stage: calls on both ranks, unless they are one. */
 static void hand_over(struct growth *g, struct move m)
 {
     bool forward = m.kind == MOVE_SEND_F;

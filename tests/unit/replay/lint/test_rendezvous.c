@@ -117,7 +117,7 @@ static bool is_call(const struct inq_action *a)
     return a->kind >= INQ_ACTION_SEND_F && a->kind <= INQ_ACTION_RECV_B;
 }
 
-/* Swaps some neighbours of which one is a call at least. */
+/* Swaps some neighbors of which one is a call at least. */
 static void disturb(struct inq_schedule *schedule, struct dice *dice)
 {
     for (uint64_t k = dice_roll(dice, 5); k > 0; k--) {

@@ -330,7 +330,7 @@ static int keep_bytes(void *ctx, const char *bytes, size_t n)
 
 /* What a generator made is called by its name when it is read again, with its transfers too; what
  * differs in one place is not. */
-static void csv__kinds_are_recognised(void **state)
+static void csv__kinds_are_recognized(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"gpipe",    "1f1b",      "interleaved", "zb-h1",  "zb-h2",
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(csv__blank_lines_are_no_ranks),
         cmocka_unit_test(csv__pytorch_files_load_and_write_back),
         cmocka_unit_test(csv__younger_cells_tell_the_dialect),
-        cmocka_unit_test(csv__kinds_are_recognised),
+        cmocka_unit_test(csv__kinds_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -636,7 +636,7 @@ static void pipeline__early_receives_wait_on_the_gpu(void **state)
     inq_synth_free(early);
 }
 
-static void synth__hosts_run_ahead_between_synchronisations(void **state)
+static void synth__hosts_run_ahead_between_synchronizations(void **state)
 {
     (void)state;
     struct inq_synth *synth = make("gz=0,dp=2,steps=8,sync=4");
@@ -716,7 +716,7 @@ int main(void)
         cmocka_unit_test(pipeline__fused_transfers_share_kernels),
         cmocka_unit_test(pipeline__batched_transfers_are_recorded_by_the_host),
         cmocka_unit_test(pipeline__early_receives_wait_on_the_gpu),
-        cmocka_unit_test(synth__hosts_run_ahead_between_synchronisations),
+        cmocka_unit_test(synth__hosts_run_ahead_between_synchronizations),
         cmocka_unit_test(sharded__gathers_before_and_scatters_after_each_layer),
         cmocka_unit_test(synth__survives_every_failed_allocation),
         cmocka_unit_test(synth__refuses_what_would_not_fit),

@@ -245,7 +245,7 @@ static void text__unmeasured_is_not_zero(void **state)
     free(text);
 }
 
-static void text__colours_only_when_asked(void **state)
+static void text__colors_only_when_asked(void **state)
 {
     struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .utf8 = true};
     (void)state;
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test(table__that_is_too_wide_has_titles_of_two_lines),
         cmocka_unit_test(table__without_anything_in_a_column_does_without_it),
         cmocka_unit_test(text__unmeasured_is_not_zero),
-        cmocka_unit_test(text__colours_only_when_asked),
+        cmocka_unit_test(text__colors_only_when_asked),
         cmocka_unit_test(text__selected_ranks_only),
         cmocka_unit_test(text__several_jobs_are_told_first),
     };

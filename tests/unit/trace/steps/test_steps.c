@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps: recorded, labelled, inferred. */
+/* Steps: recorded, labeled, inferred. */
 #include "support_shard.h"
 
 #include "trace/build/assemble.h"
@@ -121,7 +121,7 @@ static void recorded__a_pause_of_the_profiler_is_no_step(void **state)
     inq_run_free(run);
 }
 
-static void recorded__lost_launches_go_with_their_neighbours(void **state)
+static void recorded__lost_launches_go_with_their_neighbors(void **state)
 {
     (void)state;
     struct inq_shard shard;
@@ -791,7 +791,7 @@ int main(void)
         cmocka_unit_test(recorded__steps_past_the_most_are_counted_where_they_were),
         cmocka_unit_test(recorded__a_mark_without_an_end_is_no_step),
         cmocka_unit_test(recorded__a_pause_of_the_profiler_is_no_step),
-        cmocka_unit_test(recorded__lost_launches_go_with_their_neighbours),
+        cmocka_unit_test(recorded__lost_launches_go_with_their_neighbors),
         cmocka_unit_test(recorded__without_launches_by_the_time_on_the_gpu),
         cmocka_unit_test(recorded__what_the_host_lacks_the_mark_on_the_gpu_tells),
         cmocka_unit_test(recorded__ranks_may_lack_steps),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makeChecks, makePage, manyOps, openBrowser, openReport, sample, shared, synthRun } from "./setup.mjs";
+import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makeChecks, makePage, manyOps, openBrowser, openReport, sample, shared, synthRun, trainingLog } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -443,6 +443,17 @@ async function failure(name, folder) {
     ]);
 }
 
+/* What has no picture stands as its tables. */
+async function training() {
+    await lookAt("training", makeReport("training", trainingLog()), [
+        verdictOnFirstScreen, prints, themes,
+        async (page) => {
+            assert.deepEqual((await rowsOf(page, "#table-1"))[0].slice(0, 2), ["400", "1-400"]);
+            assert.deepEqual((await rowsOf(page, "#table-2"))[0].slice(0, 4), ["200", "214", "200", "loss spike"]);
+        },
+    ]);
+}
+
 /* Several jobs: a row for each, which leads to its verdict. */
 async function jobs() {
     const file = makeReport("jobs", sample("slow_gpu_dp8"), sample("late_host_dp4"));
@@ -671,7 +682,7 @@ const tests = isBench
               const folder = shared("flight/gpu_error_2nd");
               return folder ? failure("flight", folder) : "skipped: no ../shared/data/flight";
           },
-          "failed run, logs": logs,
+          "failed run, logs": logs, training,
           jobs, crowd, fixes, comparison, check,
           "hostile names": hostile,
           "many ops": async () => void (await many(1)),

@@ -181,6 +181,15 @@ export function failedRun() {
     return folder;
 }
 
+/* A training log of 400 steps, whose loss is three times as large from step 200 to 214. */
+export function trainingLog() {
+    const file = path.resolve("input", "train.log");
+    const line = (step) => "step " + step + " | loss " + ((4 - step / 200) * (step >= 200 && step < 215 ? 3 : 1)).toFixed(4) + " | grad_norm 1.2\n";
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, Array.from({ length: 400 }, (_, i) => line(i + 1)).join(""));
+    return file;
+}
+
 /* An op table: one step of `ops` ops on 64 workers of 8 stages and 8 replicas. */
 export function manyOps(ops) {
     const folder = path.resolve("input", "many");

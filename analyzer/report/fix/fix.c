@@ -729,7 +729,10 @@ static int write_step(const struct content *c, const struct inq_run *run, size_t
         inq_context_of(run, run->traces[0], &nothing, c->options, c->arena);
     struct inq_html_windows windows;
     inq_html_find_windows(&context, n_steps, &windows);
-    return inq_html_timeline(&context, &windows, json, err);
+    inq_json_object(json, NULL);
+    int code = inq_html_timeline(&context, &windows, json, err);
+    inq_json_end_object(json);
+    return code;
 }
 
 /* The original, then one step a fix, null where it is not drawn. */

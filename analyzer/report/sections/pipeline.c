@@ -6,21 +6,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 enum { STEPS_SHOWN = 8 };
-
-/* "p2p_transfer" in words. */
-static void add_words(struct inq_table *table, const char *word)
-{
-    char text[64]; /* parts of the waterfall are a few words */
-
-    (void)snprintf(text, sizeof(text), "%s", word);
-    for (char *c = text; *c != '\0'; c++) {
-        *c = *c == '_' ? ' ' : *c;
-    }
-    inq_table_text(table, text);
-}
 
 static double percent(int64_t part_ns, int64_t whole_ns)
 {
@@ -57,7 +44,7 @@ static void build_waterfall(const struct inq_context *context, struct inq_table 
     inq_table_column_ns(table, "per step");
     inq_table_column(table, INQ_COLUMN_RIGHT, "of step %");
     for (size_t i = 0; i < p->n_waterfall; i++) {
-        add_words(table, p->waterfall[i].cause);
+        inq_table_words(table, p->waterfall[i].cause);
         inq_table_ns(table, p->waterfall[i].ns_per_step);
         inq_table_real(table, percent(p->waterfall[i].ns_per_step, p->total_ns_per_step), 1);
     }

@@ -38,9 +38,15 @@ static void build_and_write(const struct inq_context *context, const struct inq_
 
 /* Writes the tables of one file; *before: the section of the last one. */
 static void write_group(const struct inq_context *context, const struct inq_table_kind *kind,
-                        enum inq_section *before, const struct inq_table_writer *writer)
+                        uint32_t sections, enum inq_section *before,
+                        const struct inq_table_writer *writer)
 {
     for (; kind->build != NULL; kind++) {
+        bool meant = sections == UINT32_MAX || (kind->section != INQ_SECTION_COUNT &&
+                                                (sections & INQ_SECTION_BIT(kind->section)) != 0);
+        if (!meant) {
+            continue;
+        }
         bool first = kind->section != *before;
         *before = kind->section;
         if (kind->section == INQ_SECTION_COUNT) {
@@ -59,12 +65,22 @@ static void write_group(const struct inq_context *context, const struct inq_tabl
     }
 }
 
-void inq_tables_write(const struct inq_context *context, const struct inq_table_writer *writer)
+void inq_tables_write(const struct inq_context *context, uint32_t sections,
+                      const struct inq_table_writer *writer)
 {
     enum inq_section before = INQ_SECTION_COUNT;
     for (size_t g = 0; g < GROUPS; g++) {
-        write_group(context, tables[g], &before, writer);
+        write_group(context, tables[g], sections, &before, writer);
     }
+}
+
+void inq_table_words(struct inq_table *table, const char *key)
+{
+    char *text = inq_arena_strdup(table->arena, key);
+    for (char *c = text; c != NULL && *c != '\0'; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
+    inq_table_text(table, text != NULL ? text : "");
 }
 
 static bool has_rows(const struct inq_context *context, const struct inq_table_kind *kind)

@@ -16,8 +16,10 @@ struct inq_table_writer {
     void *ctx;
 };
 
-/* Writes all tables that apply and were asked for. */
-void inq_tables_write(const struct inq_context *context, const struct inq_table_writer *writer);
+/* Writes the tables that apply and were asked for, of the sections with these bits; UINT32_MAX:
+ * all, and those of no section. */
+void inq_tables_write(const struct inq_context *context, uint32_t sections,
+                      const struct inq_table_writer *writer);
 /* INQ_SECTION_BIT of the sections of which a brief report (inq_context_is_brief) leaves out tables.
  */
 uint32_t inq_tables_kept_back(const struct inq_context *context);
@@ -72,6 +74,8 @@ INQ_SECTION_JSON(INQ_JSON_DECLARE)
  * findings name, then those that arrived last most often, `most` in all. [n_ranks] in the view's
  * arena, NULL when memory is out; *left_out: ranks asked for that get none. */
 const bool *inq_pick_ranks(const struct inq_context *context, size_t most, size_t *left_out);
+/* The next cell: "p2p_transfer" in words. */
+void inq_table_words(struct inq_table *table, const char *key);
 /* Of n rows, how many a table shows. */
 static inline size_t inq_rows_shown(const struct inq_context *context, size_t n)
 {

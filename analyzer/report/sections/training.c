@@ -54,7 +54,7 @@ static void build_training_events(const struct inq_context *context, struct inq_
         inq_table_count(table, event->first_step);
         inq_table_count(table, event->last_step);
         inq_table_count(table, (int64_t)event->line);
-        inq_table_text(table, inq_training_event_text(event->kind));
+        inq_table_words(table, inq_training_event_text(event->kind));
         inq_table_real(table, event->measured, 4);
         inq_table_real(table, event->expected, 4);
     }

@@ -4,6 +4,7 @@
 #include "report/render/html/html.h"
 
 #include "base/arena_text.h"
+#include "report/sections/sections.h"
 
 /* The verdict and the findings of all jobs. */
 static void write_plain(const void *ctx, struct inq_out *out)
@@ -46,6 +47,52 @@ static int write_report(const void *ctx, struct inq_out *out, struct inq_err *er
     return INQ_OK;
 }
 
+/* Sections that the page draws itself; the tables of all others are its own as they are. */
+static const uint32_t drawn =
+    INQ_SECTION_BIT(INQ_SECTION_ACCOUNT) | INQ_SECTION_BIT(INQ_SECTION_RANKS) |
+    INQ_SECTION_BIT(INQ_SECTION_COLLECTIVES) | INQ_SECTION_BIT(INQ_SECTION_PIPELINE) |
+    INQ_SECTION_BIT(INQ_SECTION_WHATIF) | INQ_SECTION_BIT(INQ_SECTION_CRITICAL_PATH) |
+    INQ_SECTION_BIT(INQ_SECTION_KERNELS) | INQ_SECTION_BIT(INQ_SECTION_BLAME) |
+    INQ_SECTION_BIT(INQ_SECTION_FAILURE) | INQ_SECTION_BIT(INQ_SECTION_METHOD) |
+    INQ_SECTION_BIT(INQ_SECTION_FINDINGS);
+
+static void write_table(void *ctx, const struct inq_table *table, bool folded)
+{
+    struct inq_json *json = ctx;
+    size_t n = table->n_columns;
+    inq_json_object(json, NULL);
+    inq_json_string(json, "title", table->title);
+    inq_json_string(json, "note", table->note != NULL ? table->note : "");
+    inq_json_bool(json, "folded", folded);
+    inq_json_array(json, "columns");
+    for (size_t c = 0; c < n; c++) {
+        inq_json_string(json, NULL, table->columns[c].title);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "cells"); /* row by row */
+    for (size_t i = 0; i < inq_table_rows(table) * n; i++) {
+        inq_json_string(json, NULL, table->cells[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_end_object(json);
+}
+
+/* The page says from the report which sections there are not. */
+static void pass_over(void *ctx, const char *title, const char *problem)
+{
+    (void)ctx;
+    (void)title;
+    (void)problem;
+}
+
+static void write_tables(const struct inq_context *context, struct inq_json *json)
+{
+    const struct inq_table_writer writer = {write_table, pass_over, json};
+    inq_json_array(json, "tables");
+    inq_tables_write(context, ~drawn & (INQ_SECTION_BIT(INQ_SECTION_COUNT) - 1), &writer);
+    inq_json_end_array(json);
+}
+
 static int write_timelines(const void *ctx, struct inq_out *out, struct inq_err *err)
 {
     const struct inq_document *doc = ctx;
@@ -59,7 +106,10 @@ static int write_timelines(const void *ctx, struct inq_out *out, struct inq_err 
             inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
         struct inq_html_windows windows;
         inq_html_find_windows(&context, doc->n_reports, &windows);
+        inq_json_object(&json, NULL);
         code = inq_html_timeline(&context, &windows, &json, err);
+        write_tables(&context, &json);
+        inq_json_end_object(&json);
     }
     inq_json_end_array(&json);
     return code;

@@ -26,7 +26,7 @@ function failedSections(run) {
 }
 
 function sections(run) {
-    return [failedSections, otherFindings, failureSection, waterfallSection, () => run.timeline.section, heatSection, waitsSection, collectivesSection, pathSection, kernelsSection, stepsSection, ranksSection, whatifSection, peerSection, inputsSection]
+    return [failedSections, otherFindings, failureSection, waterfallSection, () => run.timeline.section, heatSection, waitsSection, collectivesSection, pathSection, kernelsSection, stepsSection, ranksSection, whatifSection, peerSection, tableSections, inputsSection]
         .flatMap((make) => make(run))
         .filter(Boolean);
 }

@@ -345,6 +345,18 @@ function peerSection(run) {
     };
 }
 
+/* Tables of what the page has no picture of, as the text has them. */
+function tableSections(run) {
+    return (run.rawTimeline.tables || []).map((table, i) => {
+        const width = table.columns.length;
+        const rows = Array.from({ length: table.cells.length / width }, (_, r) => table.cells.slice(r * width, (r + 1) * width));
+        const number = (text) => (/^-?[0-9][0-9.]*$/.test(text) ? Number(text) : text);
+        const columns = table.columns.map((title, c) => ({ title: sentence(title), value: (row) => number(row[c]), text: (row) => (row[c] === "N/A" ? "" : row[c]) }));
+        const drawn = makeTable({ label: table.title, rows, columns });
+        return { id: "table-" + (i + 1), title: table.title, how: table.note && sentence(table.note) + ".", content: table.folded ? folded("Show", drawn) : drawn };
+    });
+}
+
 function inputsSection(run) {
     const { inputs } = run.report;
     const skipped = inputs.skipped || run.document.skipped || [];

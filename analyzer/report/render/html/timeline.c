@@ -751,7 +751,6 @@ int inq_html_timeline(const struct inq_context *context, const struct inq_html_w
     if (t.code == INQ_OK) {
         find_hosts(&t);
     }
-    inq_json_object(json, NULL);
     inq_json_string(json, "origin_ns",
                     inq_arena_printf(context->arena, "%" PRId64, context->origin_ns));
     inq_json_string(json, "clock", inq_context_clock(context));
@@ -762,7 +761,6 @@ int inq_html_timeline(const struct inq_context *context, const struct inq_html_w
     }
     inq_json_end_array(json);
     write_styles(&t);
-    inq_json_end_object(json);
     release(&t);
     return t.code == INQ_OK ? INQ_OK : inq_err_set(err, t.code, "no memory for the timeline");
 }

@@ -285,7 +285,7 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_out *
     write_findings(&context, out);
     write_charts(&context, out);
     const struct inq_table_writer writer = {write_any_table, write_missing, out};
-    inq_tables_write(&context, &writer);
+    inq_tables_write(&context, UINT32_MAX, &writer);
 }
 
 int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)

@@ -312,7 +312,7 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_termi
     text_findings(&context, terminal);
     write_charts(&context, terminal);
     const struct inq_table_writer writer = {write_table, write_missing, terminal};
-    inq_tables_write(&context, &writer);
+    inq_tables_write(&context, UINT32_MAX, &writer);
     write_more(&context, terminal);
 }
 

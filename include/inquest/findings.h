@@ -37,15 +37,15 @@ enum inq_finding_about {
 #define INQ_FINDING_KINDS(X)                                                                       \
     /* one rank's kernels run slower than its peers' */                                            \
     X(SLOW_GPU, "slow_gpu", CAUSE, "replace-rank:RANKS",                                           \
-      "Compare clocks, temperature, power cap and ECC state of this GPU with its neighbors "       \
-      "(nvidia-smi -q); take it out of the job if they differ.")                                   \
+      "Compare clocks, temperature, power cap and ECC state with those of healthy GPUs "           \
+      "(nvidia-smi -q); take what differs out of the job.")                                        \
     /* one rank has more or larger kernels */                                                      \
     X(MORE_WORK, "more_work", CAUSE, "match-work:RANKS",                                           \
       "Look at how the work is divided: batch and sequence lengths, experts, embedding "           \
       "tables, layers per rank.")                                                                  \
     /* one rank launches with delay: its host is slow */                                           \
     X(LATE_HOST, "late_host", CAUSE, "repair-host:RANKS",                                          \
-      "Look at what this rank's process does then: data loading, garbage collection, "             \
+      "Look at what the process does then: data loading, garbage collection, "                     \
       "checkpoints, other processes on its cores, CPU frequency.")                                 \
     /* a group's or pair's transfers are slower */                                                 \
     X(SLOW_LINK, "slow_link", CAUSE, "repair-link:RANKS",                                          \
@@ -61,7 +61,7 @@ enum inq_finding_about {
       "fewer synchronizations.")                                                                   \
     /* copies not covered by compute */                                                            \
     X(EXPOSED_COPY, "exposed_copy", COPIES, "replace-rank:RANKS",                                  \
-      "Look at pageable or larger host copies on this rank, and at its PCIe link.")                \
+      "Look for pageable or larger host copies there, and at the PCIe link.")                      \
     X(PIPELINE_BUBBLE, "pipeline_bubble", CAUSE, "",                                               \
       "More micro-batches per step, or a schedule with fewer bubbles (interleaved, "               \
       "zero-bubble).")                                                                             \

@@ -309,8 +309,8 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
     }
     if (candidate->kind == INQ_FINDING_SLOW_GPU && tool_of(f, candidate) != NULL) {
         return inq_findings_text(f,
-                                 "Compare clocks, temperature, power cap and ECC state of this %s "
-                                 "with its neighbors%s; take it out of the job if they differ.",
+                                 "Compare clocks, temperature, power cap and ECC state with those "
+                                 "of healthy %ss%s; take what differs out of the job.",
                                  device_of(f, candidate), tool_of(f, candidate));
     }
     if (candidate->comm_only) {

@@ -117,8 +117,14 @@ static const char *say_steps(const struct inq_context *context)
     if (account == NULL || account->t_ns <= 0 || account->one_interval) {
         return steps;
     }
-    return inq_arena_printf(context->arena, "%s of %s", steps,
-                            inq_context_ns(context, account->t_ns));
+    size_t judged = 0;
+    for (size_t s = 0; s < account->n_steps; s++) {
+        judged += account->steps[s].judged;
+    }
+    const char *length = inq_context_ns(context, account->t_ns);
+    return judged == trace->n_steps ? inq_arena_printf(context->arena, "%s of %s", steps, length)
+                                    : inq_arena_printf(context->arena, "%s (%zu judged, mean %s)",
+                                                       steps, judged, length);
 }
 
 const char *inq_sentence_run(const struct inq_context *context)

@@ -34,9 +34,11 @@ function sayRun(report) {
     }
     if (report.steps) {
         const kind = report.steps_inferred ? "inferred " : "";
-        const judged = report.account && report.account.t_ns > 0 ? sayNs(report.account.t_ns) : null;
-        const median = sayNs(report.step_ns_median) + (report.steps.length > 1 ? " (median)" : "");
-        parts.push(sayCount(report.steps.length, kind + "step", kind + "steps") + " of " + (judged || median));
+        const all = report.steps.length;
+        const judged = report.account && report.account.t_ns > 0 ? report.account.steps.judged : null;
+        const mean = judged && sayNs(report.account.t_ns);
+        const length = judged === all ? " of " + mean : judged ? " (" + judged + " judged, mean " + mean + ")" : " of " + sayNs(report.step_ns_median) + (all > 1 ? " (median)" : "");
+        parts.push(sayCount(all, kind + "step", kind + "steps") + length);
     }
     if (report.collectives && report.collectives.matched > 0) {
         parts.push(sayCount(report.collectives.matched, "collective", "collectives") + " matched");

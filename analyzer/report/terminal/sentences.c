@@ -122,9 +122,10 @@ static const char *say_steps(const struct inq_context *context)
         judged += account->steps[s].judged;
     }
     const char *length = inq_context_ns(context, account->t_ns);
-    return judged == trace->n_steps ? inq_arena_printf(context->arena, "%s of %s", steps, length)
-                                    : inq_arena_printf(context->arena, "%s (%zu judged, mean %s)",
-                                                       steps, judged, length);
+    return judged == trace->n_steps
+               ? inq_arena_printf(context->arena, "%s of %s", steps, length)
+               : inq_arena_printf(context->arena, "%s (%zu judged, %s%s)", steps, judged,
+                                  judged > 1 ? "mean " : "", length);
 }
 
 const char *inq_sentence_run(const struct inq_context *context)

@@ -37,7 +37,7 @@ function sayRun(report) {
         const all = report.steps.length;
         const judged = report.account && report.account.t_ns > 0 ? report.account.steps.judged : null;
         const mean = judged && sayNs(report.account.t_ns);
-        const length = judged === all ? " of " + mean : judged ? " (" + judged + " judged, mean " + mean + ")" : " of " + sayNs(report.step_ns_median) + (all > 1 ? " (median)" : "");
+        const length = judged === all ? " of " + mean : judged ? " (" + judged + " judged, " + (judged > 1 ? "mean " : "") + mean + ")" : " of " + sayNs(report.step_ns_median) + (all > 1 ? " (median)" : "");
         parts.push(sayCount(all, kind + "step", kind + "steps") + length);
     }
     if (report.collectives && report.collectives.matched > 0) {

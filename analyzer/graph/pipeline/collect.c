@@ -529,8 +529,8 @@ static uint32_t item_at(const struct by_lane *x, struct place p, size_t i)
 
 static size_t count_items(const struct by_lane *x, struct place p)
 {
-    const size_t *start = &x->run->ranks[p.rank].step_start[p.step];
-    return start[1] - start[0];
+    const size_t *start = x->run->ranks[p.rank].step_start;
+    return start[p.step + 1] - start[p.step];
 }
 
 static inq_str name_at(const struct by_lane *x, struct place p, size_t i)

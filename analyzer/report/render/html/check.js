@@ -70,8 +70,7 @@ function checkSection(report, i, several) {
 /* The headline's clauses: what fails is the heading, through what and what is new follow it. */
 function checkClauses(headline) {
     const [first, ...rest] = headline.split("; ");
-    const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1).replace(/[.]?$/, ".");
-    return [el("h1", { id: "headline" }, unbroken(first)), ...rest.map((text) => el("p", null, unbroken(sentence(text))))];
+    return [el("h1", { id: "headline" }, unbroken(first)), ...rest.map((text) => el("p", null, unbroken(sentence(text).replace(/[.]?$/, "."))))];
 }
 
 function showChecks(document_, timelines, app) {

@@ -14,6 +14,7 @@ import tempfile
 
 inquest = os.path.realpath(sys.argv[1])
 os.chdir(sys.argv[2])
+CONFIDENCE = ("hypothesis", "supported", "established")
 KEPT = re.compile(r"reduced partials, (\d+) of (\d+) steps have all rows")
 FORMATS = ["text", "json", "markdown", "perfetto"]
 SENTENCE = re.compile(r"reduced partials of (\d+) ranks?: (\d+) of (\d+) steps have all rows")
@@ -49,6 +50,24 @@ def reduced(path, folder, *options):
     return folder
 
 
+def same_findings(what, whole, part):
+    """The same findings in the same order; what they cost is known from fewer steps: within the point
+    of a step that an account of generated runs may be off."""
+    t = whole["account"]["t_ns"]
+    found = [[(f["kind"], f["ranks"], f["severity"]) for f in r["findings"]] for r in (whole, part)]
+    if found[0] != found[1]:
+        fail(f"{what}: found {found[1]}, in the whole run {found[0]}")
+        return
+    long = part["inputs"]["reduced"]["stand_out"]  # weighs more than it does in the run: that is said
+    for f, g in zip(whole["findings"], part["findings"]):
+        costs = [x["cost_ns_per_step"] or 0 for x in (f, g)]
+        if not long and abs(costs[0] - costs[1]) > 0.01 * t:
+            fail(f"{what}: {f['kind']} costs {costs[1]} ns of {t}, in the whole run {costs[0]}")
+        sure = [CONFIDENCE.index(x["confidence"]) for x in (f, g)]
+        if sure[1] > sure[0]:
+            fail(f"{what}: {f['kind']} is {g['confidence']}, in the whole run {f['confidence']}")
+
+
 def compare(what, path, folder, work):
     """Every step that is left is the whole run's, to the nanosecond; the rest is said."""
     partial = 0
@@ -59,6 +78,7 @@ def compare(what, path, folder, work):
                 fail(f"{what}: written in full, but other findings")
             continue
         partial += 1
+        same_findings(what, whole, part)
         steps = {s["step"]: s for s in whole.get("steps", [])}
         # a rank that was cut may have too few of these steps to be judged: lengths are means of others
         alike = whole["account"]["steps"]["ranks"] == part["account"]["steps"]["ranks"]

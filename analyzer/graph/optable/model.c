@@ -148,7 +148,7 @@ static int make_dense(struct inq_op_rows *rows, size_t offset, int32_t **numbers
 static bool widen_steps(const struct inq_rank *rank, struct inq_op_rows *rows)
 {
     bool wider = false;
-    for (size_t i = 0; rank->events.label != NULL && i < rank->events.n; i++) {
+    for (size_t i = 0; rows->n_steps > 0 && rank->events.label != NULL && i < rank->events.n; i++) {
         const struct inq_label *label = label_of(rank, i);
         const int32_t *number = label == NULL
                                     ? NULL

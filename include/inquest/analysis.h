@@ -390,6 +390,11 @@ struct inq_candidate {
     int64_t in_order_ns;      /* the same after those before it in the list are repaired; -1: not
                                * simulated, the cost is estimated from times of its own */
     int64_t low_ns, high_ns;  /* 95 % interval of the cost; INQ_TIME_NONE: none */
+    bool hidden;              /* alone it gains hardly anything, in_order_ns after others */
+    const struct inq_candidate *hidden_by; /* after this one; NULL: only after all before it */
+    const struct inq_candidate *hides;     /* this one, and alone it gains as little; NULL */
+    int64_t joint_ns;                      /* gained by its repair and that of `hides`; -1: none */
+    const char *joint_fix;                 /* the spec of both; "" none */
     const char *host;         /* whose ranks these are, all of them; "" of no one host */
     const char *fix;          /* the spec whose prediction the cost is; "" none */
     int64_t step_ns;          /* length of a step, to set it against */

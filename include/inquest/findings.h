@@ -141,6 +141,11 @@ struct inq_finding {
     int64_t cost_ns_per_step;        /* what a step gains by its first fix; -1 not simulated */
     int64_t in_order_ns;             /* the same after the causes before it; -1: not simulated */
     int64_t low_ns, high_ns;         /* 95 % interval of the cost; INQ_TIME_NONE: none */
+    const char *hidden_by;           /* "rank 9's GPU": in_order_ns is gained once that is repaired;
+                                      * NULL: after all causes before it */
+    const char *joint_with;          /* alone it gains as little as this other cause; NULL: none */
+    int64_t joint_ns;                /* gained by the repair of both; -1 */
+    const char *joint_fix;           /* the spec that does it; "" none */
     double share;                    /* of the step; NaN not measured */
     const char *measured, *expected; /* with units; "" where they do not apply */
     size_t n_evidence;

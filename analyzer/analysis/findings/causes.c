@@ -233,6 +233,24 @@ static bool is_hidden(const struct inq_findings *f, const struct inq_finding *fi
            inq_severity_of(inq_findings_share(f, finding->in_order_ns, -1)) > INQ_SEVERITY_INFO;
 }
 
+/* " alone, 6.36 ms per step (8.6 %) together with rank 3's host", " once rank 9's GPU is repaired";
+ * "" of a cause that others do not hide. */
+static const char *beside_others(struct inq_findings *f, const struct inq_finding *finding)
+{
+    if (finding->joint_with != NULL) {
+        return inq_findings_text(
+            f, " alone, %s (%s) together with %s", inq_findings_time(f, finding->joint_ns),
+            inq_findings_percent(f, inq_findings_share(f, finding->joint_ns, -1)),
+            finding->joint_with);
+    }
+    if (!is_hidden(f, finding)) {
+        return "";
+    }
+    return finding->hidden_by != NULL
+               ? inq_findings_text(f, " once %s is repaired", finding->hidden_by)
+               : " once the causes before it are repaired";
+}
+
 /* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */
 static void say_costs(struct inq_findings *f)
 {
@@ -241,13 +259,13 @@ static void say_costs(struct inq_findings *f)
         bool priced = is_cause(finding) && finding->cost_ns_per_step >= 0;
         if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
             const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
-            bool hidden = is_hidden(f, finding);
+            bool hidden = finding->joint_with == NULL && is_hidden(f, finding);
             int64_t ns = hidden ? finding->in_order_ns : finding->cost_ns_per_step;
             finding->title = inq_findings_text(
                 f, "%s: %s%s %s (%s)%s", finding->title, most, inq_findings_time(f, ns),
                 inq_account_per(f->report->account),
                 inq_findings_percent(f, hidden ? inq_findings_share(f, ns, -1) : finding->share),
-                hidden ? " once the causes before it are repaired" : "");
+                beside_others(f, finding));
         }
     }
 }

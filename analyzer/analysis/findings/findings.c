@@ -36,6 +36,7 @@ struct inq_finding *inq_findings_add(struct inq_findings *findings, enum inq_fin
                                     .confidence = INQ_CONFIDENCE_ESTABLISHED,
                                     .cost_ns_per_step = -1,
                                     .in_order_ns = -1,
+                                    .joint_ns = -1,
                                     .low_ns = INQ_TIME_NONE,
                                     .high_ns = INQ_TIME_NONE,
                                     .share = (double)NAN};

@@ -162,20 +162,65 @@ static const char *how_often(struct inq_findings *f, const struct inq_candidate 
     return in_steps(f, candidate);
 }
 
+/* What computes on the candidate's ranks. */
+static const char *device_of(const struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    const struct inq_trace *trace = f->report->trace;
+    return candidate->n_ranks > 0 ? inq_rank_device(trace, &trace->ranks[candidate->ranks[0]])
+                                  : "GPU";
+}
+
+/* "rank 9's GPU", "the hosts of ranks 2 and 3": what is to be repaired; NULL: no other cause. */
+static const char *thing_of(struct inq_findings *f, const struct inq_candidate *cause)
+{
+    if (cause == NULL) {
+        return NULL;
+    }
+    const char *ranks = inq_findings_rank_list(f, cause->ranks, cause->n_ranks, false);
+    const char *thing = device_of(f, cause);
+    switch ((int)cause->kind) {
+    case INQ_FINDING_SEQUENCE_IMBALANCE:
+        return "the uneven sequences";
+    case INQ_FINDING_STAGE_IMBALANCE:
+    case INQ_FINDING_SLOW_LAST_STAGE:
+        return inq_findings_text(f, "stage %d", cause->stage);
+    case INQ_FINDING_SLOW_LINK:
+        return inq_findings_text(f, "the link of %s", ranks);
+    case INQ_FINDING_MORE_WORK:
+        return inq_findings_text(f, "the work of %s", ranks);
+    case INQ_FINDING_LATE_HOST:
+    case INQ_FINDING_UNPLANNED_GC:
+        thing = "host";
+        break;
+    default:
+        break;
+    }
+    return cause->n_ranks == 1 ? inq_findings_text(f, "%s's %s", ranks, thing)
+                               : inq_findings_text(f, "the %ss of %s", thing, ranks);
+}
+
 /* What is gained by its repair, and the fix that predicts as much. */
 static void set_gain(struct inq_findings *f, const struct inq_candidate *candidate,
                      struct inq_finding *finding)
 {
-    enum inq_severity later =
-        inq_severity_of(inq_findings_share(f, candidate->in_order_ns, candidate->step_ns));
-    if (later > finding->severity) { /* it hides behind those before it */
+    int64_t most_ns =
+        candidate->in_order_ns > candidate->joint_ns ? candidate->in_order_ns : candidate->joint_ns;
+    enum inq_severity later = inq_severity_of(inq_findings_share(f, most_ns, candidate->step_ns));
+    if (later > finding->severity) { /* another cause hides it */
         finding->severity = later;
     }
     finding->in_order_ns = candidate->in_order_ns;
+    finding->hidden_by = thing_of(f, candidate->hidden_by);
+    finding->joint_with = thing_of(f, candidate->hides);
+    finding->joint_ns = candidate->joint_ns;
+    finding->joint_fix = candidate->joint_fix;
     finding->low_ns = candidate->low_ns;
     finding->high_ns = candidate->high_ns;
     if (candidate->fix[0] != '\0') {
         inq_findings_call_for(f, finding, candidate->fix);
+    }
+    if (candidate->joint_ns >= 0) {
+        inq_findings_call_for(f, finding, candidate->joint_fix);
     }
     if (candidate->kind == INQ_FINDING_UNPLANNED_GC) { /* every rank keeps its own */
         inq_findings_call_for(f, finding, "plan-gc");
@@ -203,14 +248,6 @@ static bool is_cpu(const struct inq_findings *f, const struct inq_candidate *can
 {
     const struct inq_trace *trace = f->report->trace;
     return candidate->n_ranks > 0 && inq_rank_on_cpu(trace, &trace->ranks[candidate->ranks[0]]);
-}
-
-/* What computes on the candidate's ranks, and what it computes. */
-static const char *device_of(const struct inq_findings *f, const struct inq_candidate *candidate)
-{
-    const struct inq_trace *trace = f->report->trace;
-    return candidate->n_ranks > 0 ? inq_rank_device(trace, &trace->ranks[candidate->ranks[0]])
-                                  : "GPU";
 }
 
 static const char *work_of(const struct inq_findings *f, const struct inq_candidate *candidate)

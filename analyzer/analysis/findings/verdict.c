@@ -155,20 +155,22 @@ static const char *say_sure(struct inq_findings *f)
 static const char *say_fix(struct inq_findings *f, const struct inq_finding *finding)
 {
     const struct inq_account *a = f->report->account;
+    bool joint = finding->joint_with != NULL && finding->joint_fix[0] != '\0';
+    int64_t gain_ns = joint ? finding->joint_ns : finding->cost_ns_per_step;
     const char *interval = "";
 
-    if (finding->n_fixes == 0 || finding->cost_ns_per_step <= 0 || a == NULL || a->t_ns <= 0) {
+    if (finding->n_fixes == 0 || gain_ns <= 0 || a == NULL || a->t_ns <= 0) {
         return "";
     }
-    if (finding->low_ns != INQ_TIME_NONE) {
+    if (!joint && finding->low_ns != INQ_TIME_NONE) {
         interval = inq_findings_text(f, "; %s to %s less", inq_findings_time(f, finding->low_ns),
                                      inq_findings_time(f, finding->high_ns));
     }
     const char *how = inq_finding_is_measured(f, finding) ? "measured, not simulated" : "simulated";
-    return inq_findings_text(f, "%s would shorten the %s from %s to %s (%s%s). ", finding->fixes[0],
+    return inq_findings_text(f, "%s would shorten the %s from %s to %s (%s%s). ",
+                             joint ? finding->joint_fix : finding->fixes[0],
                              a->one_interval ? "capture" : "step", inq_findings_time(f, a->t_ns),
-                             inq_findings_time(f, a->t_ns - finding->cost_ns_per_step), how,
-                             interval);
+                             inq_findings_time(f, a->t_ns - gain_ns), how, interval);
 }
 
 /* Communication that cannot be parted may hide as much waiting. */

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 struct tools {
     struct inq_study study;
@@ -82,20 +83,48 @@ static bool is_unsupported(const struct inq_candidate *s)
     return s->beside_roles && s->in_order_ns < 0;
 }
 
-/* Drops what costs too little to be told, and what costs nothing once the causes before it are
- * repaired: that is another view of the same loss. */
-static void drop_cheap(const struct inq_inquiry *q, struct inq_attribution *blame)
+static bool is_told(const struct inq_inquiry *q, const struct inq_candidate *s)
 {
-    size_t kept = 0;
+    int64_t cost_ns = s->in_order_ns >= 0 ? s->in_order_ns : s->cost_ns_per_step;
+    return !is_unsupported(s) && (double)cost_ns >= least_share(q, s) * (double)s->step_ns;
+}
 
-    for (size_t i = 0; i < blame->n_candidates; i++) {
-        const struct inq_candidate *s = &blame->candidates[i];
-        int64_t cost_ns = s->in_order_ns >= 0 ? s->in_order_ns : s->cost_ns_per_step;
-        if (!is_unsupported(s) && (double)cost_ns >= least_share(q, s) * (double)s->step_ns) {
-            blame->candidates[kept++] = *s;
+static bool is_same(const struct inq_candidate *x, const struct inq_candidate *y)
+{
+    return x->kind == y->kind && x->ranks == y->ranks;
+}
+
+static bool hides_one(const struct inq_candidate *s, const struct inq_candidate *told, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (told[i].hidden && (told[i].hidden_by == NULL || is_same(told[i].hidden_by, s))) {
+            return true;
         }
     }
-    blame->n_candidates = kept;
+    return false;
+}
+
+/* Drops what costs too little to be told, and what costs nothing once the causes before it are
+ * repaired: that is another view of the same loss. What hides one that is told stays. */
+static void drop_cheap(const struct inq_inquiry *q, struct inq_attribution *blame)
+{
+    struct inq_candidate *at = blame->candidates;
+    size_t n = blame->n_candidates;
+    size_t first = n; /* those from here on are told */
+
+    for (size_t i = n; i-- > 0;) {
+        struct inq_candidate s = at[i];
+        bool hides = hides_one(&s, &at[first], n - first);
+        if (!hides) {
+            s.hides = NULL;
+            s.joint_ns = -1;
+        }
+        if (hides || is_told(q, &s)) {
+            at[--first] = s;
+        }
+    }
+    memmove(at, &at[first], (n - first) * sizeof *at);
+    blame->n_candidates = n - first;
 }
 
 /* Median of a field over the judged steps of all ranks that delay nobody. */

@@ -21,6 +21,11 @@ enum { MOST_RANKS = 1024 };
 /* The simulated gain is less than this part of what the peers wait for the candidate: a second
  * cause explains a third of it, not more than half. */
 #define HELD_PART 0.5
+/* One cause hides another where repairing it leaves the other at least this part of what repairing
+ * all before it does: the rest is shared with more. */
+#define HIDDEN_PART 0.5
+/* Each pair is a simulation; those that cost most come first. */
+enum { MOST_HIDERS = 16 };
 
 struct gains {
     struct inq_study *study;
@@ -481,6 +486,75 @@ static int gain_in_order(struct gains *g, struct inq_err *err)
     return code;
 }
 
+/* ---- hidden ---------------------------------------------------------------------------------- */
+
+/* Two causes that delay a step side by side: neither gains alone, both together do. */
+
+static bool is_small(const struct gains *g, int64_t ns)
+{
+    return (double)ns < INQ_GAIN_SEEN_SHARE * (double)g->study->simulated_ns;
+}
+
+/* The first of those before candidate i that, with it, gains at least HIDDEN_PART of what all of
+ * them leave to it; i: none does so alone. */
+static int find_hider(struct gains *g, size_t i, size_t *hider, int64_t *joint_ns,
+                      struct inq_err *err)
+{
+    bool known = repair_of(&g->at[i], &g->repairs[1]);
+    int code = INQ_OK;
+
+    *hider = i;
+    for (size_t k = 0; known && code == INQ_OK && k < i && k < MOST_HIDERS; k++) {
+        struct inq_gain gain;
+        if (g->at[k].in_order_ns < 0 || !repair_of(&g->at[k], &g->repairs[0])) {
+            continue;
+        }
+        code = inq_study_gain(g->study, g->repairs, 2, &gain, err);
+        if (code == INQ_OK && gain.applies &&
+            (double)(gain.gain_ns - g->at[k].cost_ns_per_step) >=
+                HIDDEN_PART * (double)g->at[i].in_order_ns) {
+            *hider = k;
+            *joint_ns = gain.gain_ns;
+            break;
+        }
+    }
+    return code;
+}
+
+/* For each cause that gains only after others: after which. */
+static int find_hidden(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 1; code == INQ_OK && i < g->n; i++) {
+        struct inq_candidate *hidden = &g->at[i];
+        size_t hider = i;
+        int64_t joint_ns = 0;
+        if (is_small(g, hidden->in_order_ns) || !is_small(g, hidden->cost_ns_per_step)) {
+            continue;
+        }
+        code = find_hider(g, i, &hider, &joint_ns, err);
+        hidden->hidden = true;
+        if (code != INQ_OK || hider == i) {
+            continue;
+        }
+        struct inq_candidate *pair = inq_arena_array(g->arena, 2, sizeof *pair);
+        const char *fix = inq_arena_asprintf(g->arena, "%s+%s", g->at[hider].fix, hidden->fix);
+        if (!pair || !fix) {
+            return inq_err_set(err, INQ_NOMEM, "no memory for causes");
+        }
+        pair[0] = g->at[hider];
+        pair[1] = *hidden;
+        hidden->hidden_by = &pair[0];
+        if (is_small(g, pair[0].cost_ns_per_step) && !pair[0].hides) {
+            g->at[hider].hides = &pair[1];
+            g->at[hider].joint_ns = joint_ns;
+            g->at[hider].joint_fix = pair[0].fix[0] && pair[1].fix[0] ? fix : "";
+        }
+    }
+    return code;
+}
+
 int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
                    struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
@@ -490,7 +564,8 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     int code = g.repairs != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for gains");
 
     for (size_t i = 0; i < g.n; i++) {
-        g.at[i].host = "";
+        g.at[i].host = g.at[i].joint_fix = "";
+        g.at[i].joint_ns = -1;
         g.at[i].in_order_ns = -1;
         g.at[i].low_ns = g.at[i].high_ns = INQ_TIME_NONE;
     }
@@ -514,6 +589,9 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
             g.at[i].confidence = INQ_CONFIDENCE_SUPPORTED; /* nothing was simulated */
         }
         code = word_fix(&g, &g.at[i], err);
+    }
+    if (code == INQ_OK && simulated) {
+        code = find_hidden(&g, err);
     }
     *n = g.n;
     inq_mem_free(g.repairs);

@@ -318,7 +318,8 @@ const char *inq_sentence_numbers(const struct inq_context *context,
     const char *text = "";
     bool later = hides(context, finding);
     const char *per = inq_account_per(context->report->account);
-    bool titled = later && inq_severity_of(finding->share) == INQ_SEVERITY_INFO;
+    bool titled = finding->joint_with != NULL ||
+                  (later && inq_severity_of(finding->share) == INQ_SEVERITY_INFO);
     if (titled) { /* the title says what it costs later */
         text = inq_arena_printf(context->arena, "repaired alone gains %s %s",
                                 inq_context_ns(context, finding->cost_ns_per_step), per);
@@ -334,7 +335,10 @@ const char *inq_sentence_numbers(const struct inq_context *context,
     if (later && !titled) {
         text = with_semicolon(
             context, text, inq_context_ns(context, finding->in_order_ns),
-            inq_arena_printf(context->arena, " %s once the causes before it are repaired", per));
+            inq_arena_printf(context->arena, " %s once %s repaired", per,
+                             finding->hidden_by != NULL
+                                 ? inq_arena_printf(context->arena, "%s is", finding->hidden_by)
+                                 : "the causes before it are"));
     }
     text = with_semicolon(context, text, "confidence: ", inq_confidence_text(finding->confidence));
     if (!told) { /* the detail has these in words */

@@ -84,7 +84,7 @@ static void descend(struct learner *l, const struct inq_shape_node *node)
 /* Puts the text up to `end` into a node (several, if it is long) that is followed by a slot. */
 static void add_node(struct learner *l, const char *end, enum inq_slot slot, int field)
 {
-    struct inq_shape_node node = {.field = INQ_FIELD_COUNT};
+    struct inq_shape_node node = {.field = INQ_FIELD_COUNT, .stops = UINT32_MAX};
     while (end - l->literal > INQ_SHAPE_LITERAL && !l->failed) {
         set_literal(&node, l->literal, INQ_SHAPE_LITERAL);
         node.slot = INQ_SLOT_NONE;

@@ -41,7 +41,8 @@ struct inq_shape_node {
     uint8_t len;
     uint8_t slot;            /* enum inq_slot */
     uint8_t field;           /* enum inq_scan_field; INQ_FIELD_COUNT: none */
-    uint8_t width;           /* of the value seen last */
+    uint8_t whole, width;    /* of the number measured last: bytes of digits, and with decimals */
+    uint32_t stops, upto;    /* of it: which bytes up to the one behind it are no digits */
     uint16_t child, sibling; /* 0: none */
     uint16_t leaf;           /* SKIP, END: index of it */
     /* SKIP: */

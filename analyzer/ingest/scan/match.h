@@ -422,9 +422,12 @@ static inline bool read_slot(struct match *m, struct inq_shape_node *node, const
 
 /* The event ends with this node, whose literal ended at p. */
 static inline const char *match_end(struct match *m, const struct inq_shape_node *node,
-                                    const char *p, const struct inq_shape_leaf **leaf)
+                                    const char *p, struct inq_shape_leaf **leaf)
 {
-    *leaf = &m->shapes->leaves[node->leaf];
+    *leaf = node->leaf;
+    if (*leaf == NULL) {
+        return NULL;
+    }
     if ((*leaf)->watch) {
         m->event->has = 0;
     }
@@ -436,36 +439,35 @@ static inline const char *match_end(struct match *m, const struct inq_shape_node
 
 /* Follows the trie from `node`, one of siblings. Returns where the next event starts, or NULL. */
 static inline const char *match_from(struct match *m, struct inq_shape_node *node, const char *p,
-                                     const struct inq_shape_leaf **leaf)
+                                     struct inq_shape_leaf **leaf)
 {
-    struct inq_shape_node *nodes = m->shapes->nodes;
-    uint16_t next;
-    do {
-        next = node->sibling;
+    while (node != NULL) {
+        struct inq_shape_node *next = node->sibling;
         if (literal_at(p, node)) {
             const char *q = p + node->len;
             if (node->slot >= INQ_SLOT_SKIP) {
                 return match_end(m, node, q, leaf);
             }
-            if (node->child != 0 && read_slot(m, node, &q)) {
+            if (node->child != NULL && read_slot(m, node, &q)) {
                 p = q;
                 next = node->child;
             }
         }
-        node = &nodes[next];
-    } while (next != 0);
+        node = next;
+    }
     return NULL;
 }
 
 /* The first node whose literal is at p: before all others the one that followed the last time. */
-static inline uint16_t first_node(const struct inq_shapes *shapes, uint16_t guess, const char *p)
+static inline struct inq_shape_node *first_node(const struct inq_shapes *shapes,
+                                                struct inq_shape_node *guess, const char *p)
 {
-    if (guess != 0 && literal_at(p, &shapes->nodes[guess])) {
+    if (guess != NULL && literal_at(p, guess)) {
         return guess;
     }
-    uint16_t node = shapes->first;
-    while (node != 0 && !literal_at(p, &shapes->nodes[node])) {
-        node = shapes->nodes[node].sibling;
+    struct inq_shape_node *node = shapes->first;
+    while (node != NULL && !literal_at(p, node)) {
+        node = node->sibling;
     }
     return node;
 }
@@ -475,21 +477,20 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
                                    uint64_t *dropped)
 {
     struct match m = {.shapes = shapes, .event = event, .end = end};
+    struct inq_shape_leaf *last = shapes->last_leaf;
     const struct inq_shape_leaf *delivered = NULL;
     const char *at = *p;
     uint64_t count = 0;
     while (end - at > STEP_BYTES) {
-        struct inq_shape_leaf *last = &shapes->leaves[shapes->last_leaf];
-        uint16_t first = first_node(shapes, last->follow, at);
-        const struct inq_shape_leaf *leaf = NULL;
-        const char *next = first != 0 ? match_from(&m, &shapes->nodes[first], at, &leaf) : NULL;
-        if (next == NULL || leaf == shapes->leaves ||
-            (leaf->action == INQ_SHAPE_DROP_OP &&
-             is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {
+        struct inq_shape_node *first = first_node(shapes, last->follow, at);
+        struct inq_shape_leaf *leaf = NULL;
+        const char *next = match_from(&m, first, at, &leaf);
+        if (next == NULL || (leaf->action == INQ_SHAPE_DROP_OP &&
+                             is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {
             break;
         }
         last->follow = first;
-        shapes->last_leaf = (uint16_t)(leaf - shapes->leaves);
+        last = leaf;
         *start = at;
         at = next;
         if (leaf->action == INQ_SHAPE_DELIVER) {
@@ -498,6 +499,7 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
         }
         count++;
     }
+    shapes->last_leaf = last;
     *p = at;
     *dropped += count;
     return delivered;

@@ -432,12 +432,9 @@ static void shape__numbers_that_change_their_form(void **state)
                                          "12.5",
                                          "1.25",
                                          "12e5",
-                                         "1-25",
-                                         "12.",
                                          "125.",
                                          "-125",
                                          "12.55",
-                                         "1.255",
                                          "1234567890.12345678901234567890",
                                          "123456789012345.1234567890123456"};
     size_t n_values = sizeof values / sizeof values[0];

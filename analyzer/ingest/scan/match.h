@@ -69,7 +69,8 @@ static inline unsigned count_digits(uint32_t others)
     return others != 0 ? (unsigned)__builtin_ctz(others) : 32;
 }
 
-/* Durations have another width from one event to the next; all other numbers seldom do. */
+/* Durations have another width from one event to the next; all other numbers seldom do. The masks
+ * have 32 bits: they hold a number of at most 30 bytes and the byte behind it. */
 static inline void remember(struct inq_shape_node *node, uint32_t others, const struct extent *e)
 {
     if (node->field != INQ_FIELD_DUR && e->sign == 0 && e->width < 31) {

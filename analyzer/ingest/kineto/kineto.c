@@ -489,11 +489,11 @@ static void unquote(struct inq_scan_event *event, enum inq_scan_field field)
 }
 
 /* Whether a kernel leaves damage: it is counted once, where the event is taken in. */
-static bool is_odd(const struct inq_scan_event *event)
+static bool is_odd(const struct inq_kineto *k, const struct inq_scan_event *event)
 {
     return !INQ_HAS(event, TS) || event->number[INQ_FIELD_TS] > INQ_KINETO_MAX_TIME ||
            (INQ_HAS(event, DUR) && event->number[INQ_FIELD_DUR] > INQ_KINETO_MAX_TIME) ||
-           !INQ_HAS(event, NAME) || !inq_kineto_is_plain(event->text[INQ_FIELD_NAME]);
+           !INQ_HAS(event, NAME) || !inq_kineto_is_plain(k, event->text[INQ_FIELD_NAME]);
 }
 
 static int deliver(struct document *d, const struct inq_shape_leaf *leaf, const char *start)
@@ -508,7 +508,7 @@ static int deliver(struct document *d, const struct inq_shape_leaf *leaf, const 
     unquote(event, INQ_FIELD_TID);
     if (cat == INQ_CAT_KERNEL && event->ph == 'X') {
         inq_str name = 0;
-        if (is_odd(event)) {
+        if (is_odd(&d->k, event)) {
             return read_again(d, start);
         }
         int code = inq_kineto_name(&d->k, event->text[INQ_FIELD_NAME], offset, &name);

@@ -30,7 +30,16 @@ static uint32_t memo_slot(struct inq_text text)
     return (uint32_t)(h >> 32) % INQ_NAME_MEMO;
 }
 
-bool inq_kineto_is_plain(struct inq_text text)
+/* The id of a plain text, if the memo has it; else 0. */
+static inq_str recall(const struct inq_kineto *k, struct inq_text text, uint32_t slot)
+{
+    inq_str known = k->memo[slot];
+    const struct inq_strtab_row *row = known != 0 ? &k->shard->names.rows[known] : NULL;
+    bool same = row != NULL && row->len == text.n && memcmp(row->text, text.p, text.n) == 0;
+    return same ? known : 0;
+}
+
+static bool is_plain(struct inq_text text)
 {
     unsigned char bad = 0;
     for (uint32_t i = 0; i < text.n; i++) {
@@ -38,6 +47,11 @@ bool inq_kineto_is_plain(struct inq_text text)
         bad |= (unsigned char)((c < 0x20) | (c >= 0x7f) | (c == '\\'));
     }
     return bad == 0 && text.n <= INQ_SCAN_MAX_STRING;
+}
+
+bool inq_kineto_is_plain(const struct inq_kineto *k, struct inq_text text)
+{
+    return recall(k, text, memo_slot(text)) != 0 || is_plain(text);
 }
 
 static int intern_decoded(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id)
@@ -66,15 +80,11 @@ int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, 
         return INQ_OK;
     }
     uint32_t slot = memo_slot(text);
-    uint32_t known = k->memo[slot];
-    if (known != 0) {
-        const struct inq_strtab_row *row = &names->rows[known];
-        if (row->len == text.n && memcmp(row->text, text.p, text.n) == 0) {
-            *id = known;
-            return INQ_OK;
-        }
+    *id = recall(k, text, slot);
+    if (*id != 0) {
+        return INQ_OK;
     }
-    if (!inq_kineto_is_plain(text)) {
+    if (!is_plain(text)) {
         return intern_decoded(k, text, offset, id);
     }
     int code = inq_strtab_add(names, text.p, text.n, id, k->err);

@@ -58,100 +58,132 @@ static inline bool ends_value(char c)
     return c == ',' || c == '}' || c == ']' || (unsigned char)c <= ' ';
 }
 
-/* A number's digits at *p; false when there are none or too many. */
-static inline bool read_digits(const char **p, uint64_t *value)
+/* How far a number goes: the bytes of its sign, of its digits, and, with a point and decimals, of
+ * all of it. */
+struct extent {
+    unsigned sign, whole, width;
+};
+
+static inline unsigned count_digits(uint32_t others)
 {
-    uint32_t others = ~digits_at(*p);
-    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
-    if (n - 1 >= MAX_TIME_DIGITS) {
+    return others != 0 ? (unsigned)__builtin_ctz(others) : 32;
+}
+
+/* Durations have another width from one event to the next; all other numbers seldom do. The masks
+ * have 32 bits: they hold a number of at most 30 bytes and the byte behind it. */
+static inline void remember(struct inq_shape_node *node, uint32_t others, const struct extent *e)
+{
+    if (node->field != INQ_FIELD_DUR && e->sign == 0 && e->width < 31) {
+        node->upto = (UINT32_C(2) << e->width) - 1;
+        node->stops = others & node->upto;
+        node->whole = (uint8_t)e->whole;
+        node->width = (uint8_t)e->width;
+    }
+}
+
+static inline bool measure_anew(struct inq_shape_node *node, const char *p, bool time,
+                                struct extent *e)
+{
+    e->sign = !time && *p == '-';
+    uint32_t others = ~digits_at(p + e->sign);
+    const char *digits = p + e->sign;
+    e->whole = count_digits(others);
+    if (e->whole - 1 >= MAX_TIME_DIGITS) {
         return false;
     }
-    *value = parse_digits(*p, n);
-    *p += n;
+    e->width = e->sign + e->whole;
+    if (time && digits[e->whole] == '.') {
+        uint32_t behind = others & (others - 1);
+        unsigned end = behind != 0 ? (unsigned)__builtin_ctz(behind)
+                                   : e->whole + 1 + count_digits(~digits_at(digits + e->whole + 1));
+        if (end - e->whole - 2 >= MAX_DECIMALS) {
+            return false;
+        }
+        e->width = end;
+    }
+    remember(node, others, e);
     return true;
 }
 
-/* Decimals of microseconds behind their point, as ns: rounded half up, as the general reader rounds
- * what is not negative. */
-static inline bool read_decimals(const char **p, uint64_t *ns)
+/* Measures the number at p; false when it has no digits or too many. One as wide as the last in
+ * this place is only compared with that: what follows it then need not wait until it is measured.
+ */
+static inline bool measure(struct inq_shape_node *node, const char *p, bool time, struct extent *e)
 {
-    uint32_t others = ~digits_at(*p);
-    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
-    if (n - 1 >= MAX_DECIMALS) {
-        return false;
+    uint32_t others = ~digits_at(p);
+    if ((others & node->upto) == node->stops && p[node->width] != '.' &&
+        (node->whole == node->width || p[node->whole] == '.')) {
+        *e = (struct extent){0, node->whole, node->width};
+        return true;
     }
-    const char *q = *p;
-    unsigned a = (unsigned)(q[0] - '0');
-    unsigned b = n > 1 ? (unsigned)(q[1] - '0') : 0;
-    unsigned c = n > 2 ? (unsigned)(q[2] - '0') : 0;
-    *ns += a * 100 + b * 10 + c + (n > 3 && q[3] >= '5' ? 1 : 0);
-    *p = q + n;
-    return true;
+    return measure_anew(node, p, time, e);
+}
+
+/* Decimals of microseconds, n of them, as ns: rounded half up, as the general reader rounds what is
+ * not negative. */
+static inline unsigned parse_decimals(const char *p, unsigned n)
+{
+    unsigned a = (unsigned)(p[0] - '0');
+    unsigned b = n > 1 ? (unsigned)(p[1] - '0') : 0;
+    unsigned c = n > 2 ? (unsigned)(p[2] - '0') : 0;
+    return a * 100 + b * 10 + c + (n > 3 && p[3] >= '5' ? 1 : 0);
 }
 
 /* Microseconds as ns. */
-static inline bool read_time(struct match *m, const char **p, int field)
+static inline bool read_time(struct match *m, struct inq_shape_node *node, const char **p)
 {
-    uint64_t value;
-    if (!read_digits(p, &value)) {
+    struct extent e;
+    const char *digits = *p;
+    if (!measure(node, digits, true, &e)) {
         return false;
     }
-    value *= 1000;
-    bool fraction = **p == '.';
+    uint64_t value = parse_digits(digits, e.whole) * 1000;
+    bool fraction = e.width > e.whole;
     if (fraction) {
-        ++*p;
-        if (!read_decimals(p, &value)) {
-            return false;
-        }
+        value += parse_decimals(digits + e.whole + 1, e.width - e.whole - 1);
     }
-    if (field == INQ_FIELD_TS) {
+    if (node->field == INQ_FIELD_TS) {
         m->event->fraction = fraction;
     }
-    m->event->number[field] = (int64_t)value;
+    m->event->number[node->field] = (int64_t)value;
+    *p += e.width;
     return value <= (uint64_t)INT64_MAX && ends_value(**p);
 }
 
-static inline bool read_number(struct match *m, const char **p, int field)
+static inline bool read_number(struct match *m, struct inq_shape_node *node, const char **p)
 {
-    uint64_t value;
-    bool negative = **p == '-';
-    *p += negative;
-    if (!read_digits(p, &value)) {
+    struct extent e;
+    if (!measure(node, *p, false, &e)) {
         return false;
     }
-    m->event->number[field] = negative ? -(int64_t)value : (int64_t)value;
-    m->event->text[field].p = NULL;
+    uint64_t value = parse_digits(*p + e.sign, e.whole);
+    m->event->number[node->field] = e.sign != 0 ? -(int64_t)value : (int64_t)value;
+    m->event->text[node->field].p = NULL;
+    *p += e.width;
     return ends_value(**p);
 }
 
 /* A number of a dropped event: what read_time and read_number would accept. */
-static inline bool check_number(const char **p, int field)
+static inline bool check_number(struct inq_shape_node *node, const char **p)
 {
-    bool time = field == INQ_FIELD_TS || field == INQ_FIELD_DUR;
-    const char *q = *p + (!time && **p == '-');
-    uint32_t others = ~digits_at(q);
-    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
-    q += n;
-    if (n - 1 >= MAX_TIME_DIGITS) {
+    struct extent e;
+    bool time = node->field == INQ_FIELD_TS || node->field == INQ_FIELD_DUR;
+    if (!measure(node, *p, time, &e)) {
         return false;
     }
-    if (time && *q == '.') {
-        others = ~digits_at(q + 1);
-        n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
-        q += n + 1;
-        if (n - 1 >= MAX_DECIMALS) {
-            return false;
-        }
-    }
-    *p = q;
-    return ends_value(*q);
+    *p += e.width;
+    return ends_value(**p);
 }
 
 /* A number that nobody wants: the run of bytes that one can be made of. */
-static inline bool skip_number(const char **p)
+static inline bool skip_number(struct inq_shape_node *node, const char **p)
 {
-    uint32_t others = ~digits_at(*p);
-    const char *q = *p + (others != 0 ? __builtin_ctz(others) : 32);
+    struct extent e;
+    if (measure(node, *p, true, &e) && ends_value((*p)[e.width])) {
+        *p += e.width;
+        return true;
+    }
+    const char *q = *p;
     while ((*q >= '0' && *q <= '9') || *q == '.' || *q == '-' || *q == '+' || *q == 'e' ||
            *q == 'E') {
         q++;
@@ -371,17 +403,17 @@ static inline bool is_marked(const struct inq_shapes *shapes, const char *name)
 }
 
 /* The slot behind a node's literal; false when the text there is not of its kind. */
-static inline bool read_slot(struct match *m, const struct inq_shape_node *node, const char **p)
+static inline bool read_slot(struct match *m, struct inq_shape_node *node, const char **p)
 {
     switch (node->slot) {
     case INQ_SLOT_NUMBER:
-        return read_number(m, p, node->field);
+        return read_number(m, node, p);
     case INQ_SLOT_TIME:
-        return read_time(m, p, node->field);
+        return read_time(m, node, p);
     case INQ_SLOT_CHECK:
-        return check_number(p, node->field);
+        return check_number(node, p);
     case INQ_SLOT_OTHER:
-        return skip_number(p);
+        return skip_number(node, p);
     case INQ_SLOT_STRING:
         return read_string(m, p, node->field);
     default:
@@ -391,9 +423,12 @@ static inline bool read_slot(struct match *m, const struct inq_shape_node *node,
 
 /* The event ends with this node, whose literal ended at p. */
 static inline const char *match_end(struct match *m, const struct inq_shape_node *node,
-                                    const char *p, const struct inq_shape_leaf **leaf)
+                                    const char *p, struct inq_shape_leaf **leaf)
 {
-    *leaf = &m->shapes->leaves[node->leaf];
+    *leaf = node->leaf;
+    if (*leaf == NULL) {
+        return NULL;
+    }
     if ((*leaf)->watch) {
         m->event->has = 0;
     }
@@ -404,37 +439,36 @@ static inline const char *match_end(struct match *m, const struct inq_shape_node
 }
 
 /* Follows the trie from `node`, one of siblings. Returns where the next event starts, or NULL. */
-static inline const char *match_from(struct match *m, const struct inq_shape_node *node,
-                                     const char *p, const struct inq_shape_leaf **leaf)
+static inline const char *match_from(struct match *m, struct inq_shape_node *node, const char *p,
+                                     struct inq_shape_leaf **leaf)
 {
-    const struct inq_shape_node *nodes = m->shapes->nodes;
-    uint16_t next;
-    do {
-        next = node->sibling;
+    while (node != NULL) {
+        struct inq_shape_node *next = node->sibling;
         if (literal_at(p, node)) {
             const char *q = p + node->len;
             if (node->slot >= INQ_SLOT_SKIP) {
                 return match_end(m, node, q, leaf);
             }
-            if (node->child != 0 && read_slot(m, node, &q)) {
+            if (node->child != NULL && read_slot(m, node, &q)) {
                 p = q;
                 next = node->child;
             }
         }
-        node = &nodes[next];
-    } while (next != 0);
+        node = next;
+    }
     return NULL;
 }
 
 /* The first node whose literal is at p: before all others the one that followed the last time. */
-static inline uint16_t first_node(const struct inq_shapes *shapes, uint16_t guess, const char *p)
+static inline struct inq_shape_node *first_node(const struct inq_shapes *shapes,
+                                                struct inq_shape_node *guess, const char *p)
 {
-    if (guess != 0 && literal_at(p, &shapes->nodes[guess])) {
+    if (guess != NULL && literal_at(p, guess)) {
         return guess;
     }
-    uint16_t node = shapes->first;
-    while (node != 0 && !literal_at(p, &shapes->nodes[node])) {
-        node = shapes->nodes[node].sibling;
+    struct inq_shape_node *node = shapes->first;
+    while (node != NULL && !literal_at(p, node)) {
+        node = node->sibling;
     }
     return node;
 }
@@ -444,21 +478,20 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
                                    uint64_t *dropped)
 {
     struct match m = {.shapes = shapes, .event = event, .end = end};
+    struct inq_shape_leaf *last = shapes->last_leaf;
     const struct inq_shape_leaf *delivered = NULL;
     const char *at = *p;
     uint64_t count = 0;
     while (end - at > STEP_BYTES) {
-        struct inq_shape_leaf *last = &shapes->leaves[shapes->last_leaf];
-        uint16_t first = first_node(shapes, last->follow, at);
-        const struct inq_shape_leaf *leaf = NULL;
-        const char *next = first != 0 ? match_from(&m, &shapes->nodes[first], at, &leaf) : NULL;
-        if (next == NULL || leaf == shapes->leaves ||
-            (leaf->action == INQ_SHAPE_DROP_OP &&
-             is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {
+        struct inq_shape_node *first = first_node(shapes, last->follow, at);
+        struct inq_shape_leaf *leaf = NULL;
+        const char *next = match_from(&m, first, at, &leaf);
+        if (next == NULL || (leaf->action == INQ_SHAPE_DROP_OP &&
+                             is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {
             break;
         }
         last->follow = first;
-        shapes->last_leaf = (uint16_t)(leaf - shapes->leaves);
+        last = leaf;
         *start = at;
         at = next;
         if (leaf->action == INQ_SHAPE_DELIVER) {
@@ -467,6 +500,7 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
         }
         count++;
     }
+    shapes->last_leaf = last;
     *p = at;
     *dropped += count;
     return delivered;

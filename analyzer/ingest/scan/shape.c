@@ -11,7 +11,7 @@ enum { MAX_DEPTH = 8, MAX_REFUSED = 2000, MAX_EVENT = 16 << 10, MAX_LEAVES = 102
 int inq_shapes_init(struct inq_shapes *shapes, const char mark_a[8], const char mark_b[8],
                     struct inq_err *err)
 {
-    *shapes = (struct inq_shapes){.n_nodes = 1};
+    *shapes = (struct inq_shapes){0};
     memcpy(&shapes->marks[0], mark_a, 8);
     memcpy(&shapes->marks[1], mark_b, 8);
     shapes->nodes = inq_mem_zalloc(INQ_SHAPE_MAX_NODES, sizeof *shapes->nodes);
@@ -20,6 +20,7 @@ int inq_shapes_init(struct inq_shapes *shapes, const char mark_a[8], const char 
         inq_shapes_release(shapes);
         return inq_err_set(err, INQ_NOMEM, "out of memory for event shapes");
     }
+    shapes->last_leaf = shapes->leaves;
     return INQ_OK;
 }
 
@@ -38,10 +39,10 @@ struct learner {
     struct inq_shapes *shapes;
     const struct inq_scan_event *event;
     const struct inq_shape_plan *plan;
-    uint16_t parent;     /* 0: the next node is a first one */
-    const char *literal; /* start of the text that the next node has to hold */
-    const char *stop;    /* of the event */
-    uint64_t seen;       /* fields */
+    struct inq_shape_node *parent; /* NULL: the next node is a first one */
+    const char *literal;           /* start of the text that the next node has to hold */
+    const char *stop;              /* of the event */
+    uint64_t seen;                 /* fields */
     bool done, failed;
 };
 
@@ -63,20 +64,20 @@ static bool same_node(const struct inq_shape_node *a, const struct inq_shape_nod
 static void descend(struct learner *l, const struct inq_shape_node *node)
 {
     struct inq_shapes *s = l->shapes;
-    uint16_t *link = l->parent == 0 ? &s->first : &s->nodes[l->parent].child;
-    while (*link != 0) {
-        if (same_node(&s->nodes[*link], node)) {
+    struct inq_shape_node **link = l->parent == NULL ? &s->first : &l->parent->child;
+    while (*link != NULL) {
+        if (same_node(*link, node)) {
             l->parent = *link;
             return;
         }
-        link = &s->nodes[*link].sibling;
+        link = &(*link)->sibling;
     }
     if (s->n_nodes == INQ_SHAPE_MAX_NODES) {
         l->failed = true;
         return;
     }
-    uint16_t fresh = (uint16_t)s->n_nodes++;
-    s->nodes[fresh] = *node;
+    struct inq_shape_node *fresh = &s->nodes[s->n_nodes++];
+    *fresh = *node;
     *link = fresh;
     l->parent = fresh;
 }
@@ -84,7 +85,7 @@ static void descend(struct learner *l, const struct inq_shape_node *node)
 /* Puts the text up to `end` into a node (several, if it is long) that is followed by a slot. */
 static void add_node(struct learner *l, const char *end, enum inq_slot slot, int field)
 {
-    struct inq_shape_node node = {.field = INQ_FIELD_COUNT};
+    struct inq_shape_node node = {.field = INQ_FIELD_COUNT, .stops = UINT32_MAX};
     while (end - l->literal > INQ_SHAPE_LITERAL && !l->failed) {
         set_literal(&node, l->literal, INQ_SHAPE_LITERAL);
         node.slot = INQ_SLOT_NONE;
@@ -105,9 +106,9 @@ static void add_node(struct learner *l, const char *end, enum inq_slot slot, int
 static void add_leaf(struct learner *l, unsigned depth, bool in_string)
 {
     struct inq_shapes *s = l->shapes;
-    struct inq_shape_node *node = &s->nodes[l->parent];
+    struct inq_shape_node *node = l->parent;
     l->done = true;
-    if (l->failed || node->leaf != 0) {
+    if (l->failed || node->leaf != NULL) {
         return;
     }
     if (s->n_leaves == MAX_LEAVES - 1) {
@@ -125,10 +126,10 @@ static void add_leaf(struct learner *l, unsigned depth, bool in_string)
         leaf.cat.n = cat.n;
         l->failed = leaf.cat.p == NULL;
     }
-    node->leaf = (uint16_t)++s->n_leaves;
+    node->leaf = &s->leaves[++s->n_leaves];
     node->depth = (uint8_t)depth;
     node->in_string = in_string;
-    s->leaves[node->leaf] = leaf;
+    *node->leaf = leaf;
 }
 
 static bool satisfied(const struct learner *l)

@@ -39,11 +39,14 @@ struct inq_shape_node {
     unsigned char literal[INQ_SHAPE_LITERAL];
     uint64_t mask; /* the low `len` bits */
     uint8_t len;
-    uint8_t slot;            /* enum inq_slot */
-    uint8_t field;           /* enum inq_scan_field; INQ_FIELD_COUNT: none */
-    uint8_t width;           /* of the value seen last */
-    uint16_t child, sibling; /* 0: none */
-    uint16_t leaf;           /* SKIP, END: index of it */
+    uint8_t slot;         /* enum inq_slot */
+    uint8_t field;        /* enum inq_scan_field; INQ_FIELD_COUNT: none */
+    uint8_t whole, width; /* of the number measured last: bytes of digits, and with decimals */
+    uint32_t stops, upto; /* of it: which bytes up to the one behind it are no digits */
+    /* Addresses: to work out one from an index would take as long again as to load it, and matching
+     * goes from node to node no faster than that. */
+    struct inq_shape_node *child, *sibling; /* NULL: none */
+    struct inq_shape_leaf *leaf;            /* SKIP, END: NULL when it could not be learned */
     /* SKIP: */
     uint8_t depth;  /* brackets open */
     bool in_string; /* starts inside of one, just behind its quote */
@@ -53,8 +56,8 @@ struct inq_shape_leaf {
     uint64_t has; /* fields of the event */
     struct inq_text cat;
     enum inq_shape_action action;
-    int tag;         /* the learner's */
-    uint16_t follow; /* the first node of the event that came next the last time */
+    int tag;                       /* the learner's */
+    struct inq_shape_node *follow; /* the first node of the event that came next the last time */
     char ph;
     bool watch; /* a kernel's: its grid and block are read on the way to its end, and a
                    collective's arguments must not be passed over */
@@ -62,11 +65,12 @@ struct inq_shape_leaf {
 
 struct inq_shapes {
     struct inq_arena arena;
-    struct inq_shape_node *nodes; /* [MAX_NODES] 0: unused; 1: the first */
+    struct inq_shape_node *nodes; /* [MAX_NODES] */
     size_t n_nodes;
-    struct inq_shape_leaf *leaves; /* from 1 */
+    struct inq_shape_leaf *leaves; /* 0: of what came before the first event */
     size_t n_leaves;
-    uint16_t first, last_leaf;
+    struct inq_shape_node *first;
+    struct inq_shape_leaf *last_leaf;
     uint32_t refused; /* events that could not be learned */
     /* Layout of the document, from the first event learned. */
     bool has_layout, indented;

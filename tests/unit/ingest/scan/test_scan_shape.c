@@ -407,6 +407,51 @@ static void shape__odd_numbers_are_left_to_the_general_reader(void **state)
     }
 }
 
+/* Events of which one number is `a` twice, then `b`, and so on; `place` says which. */
+static struct test_text changing(const char *cat, unsigned place, const char *a, const char *b)
+{
+    struct writer w = {.layout = &layouts[5], .seed = 1};
+    put(&w, "[");
+    for (unsigned i = 0; i < 9; i++) {
+        const char *v[5] = {"7", "7", "7", "7", "7"};
+        v[place] = i % 3 == 2 ? b : a;
+        put(&w,
+            "%s{\"ph\": \"X\", \"cat\": \"%s\", \"any\": %s, \"name\": \"k\", \"pid\": %s, "
+            "\"ts\": %s, \"tid\": 1, \"dur\": %s, \"args\": {\"correlation\": %s}}",
+            i > 0 ? ", " : "", cat, v[0], v[1], v[2], v[3], v[4]);
+    }
+    put(&w, "]");
+    return (struct test_text){w.p, w.n};
+}
+
+/* Numbers as wide as the one before them in the same place, and not the same kind of number. */
+static void shape__numbers_that_change_their_form(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"1234",
+                                         "12.5",
+                                         "1.25",
+                                         "12e5",
+                                         "125.",
+                                         "-125",
+                                         "12.55",
+                                         "1234567890.12345678901234567890",
+                                         "123456789012345.1234567890123456"};
+    size_t n_values = sizeof values / sizeof values[0];
+    for (unsigned place = 0; place < 5; place++) {
+        for (size_t i = 0; i < n_values * n_values; i++) {
+            for (int kept = 0; kept < 2; kept++) {
+                struct test_text text = changing(kept ? "kernel" : "python_function", place,
+                                                 values[i / n_values], values[i % n_values]);
+                struct inq_shard shard;
+                test_all_ways(text, text.p, &shard);
+                inq_shard_release(&shard);
+                free(text.p);
+            }
+        }
+    }
+}
+
 static void shape__an_inner_object_at_the_events_indent(void **state)
 {
     (void)state;
@@ -557,6 +602,7 @@ int main(void)
         cmocka_unit_test(shape__takes_nearly_all_events),
         cmocka_unit_test(shape__literals_that_are_prefixes_of_others),
         cmocka_unit_test(shape__odd_numbers_are_left_to_the_general_reader),
+        cmocka_unit_test(shape__numbers_that_change_their_form),
         cmocka_unit_test(shape__an_inner_object_at_the_events_indent),
         cmocka_unit_test(shape__many_shapes_stop_being_learned),
         cmocka_unit_test(shape__given_up_before_long_text),

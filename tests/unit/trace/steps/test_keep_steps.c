@@ -109,6 +109,32 @@ static void keep_steps__indices_follow(void **state)
     assert_int_equal(f.trace.unmatched_comms, 0);
 }
 
+/* Collectives are sorted by time, their members by how they were matched. */
+static void keep_steps__members_in_any_order(void **state)
+{
+    struct fixture f;
+    struct inq_err err = {0};
+    (void)state;
+    fill(&f);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        f.collectives[s].first_member = 2 * (STEPS - 1 - s);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            f.members[f.collectives[s].first_member + r] = (struct inq_member){r, 2 * s + 1};
+        }
+    }
+    assert_int_equal(inq_trace_keep_steps(&f.trace, (struct inq_range){5, 7}, &err), INQ_OK);
+    assert_int_equal(f.trace.n_collectives, STEPS);
+    assert_int_equal(f.trace.unmatched_comms, 0);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        const struct inq_collective *c = &f.trace.collectives[s];
+        assert_int_equal(c->n_members, RANKS);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            assert_int_equal(f.trace.members[c->first_member + r].rank, r);
+            assert_int_equal(f.trace.members[c->first_member + r].event, 2 * s + 1);
+        }
+    }
+}
+
 static void keep_steps__half_a_collective_is_unmatched(void **state)
 {
     struct fixture f;
@@ -203,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keep_steps__indices_follow),
+        cmocka_unit_test(keep_steps__members_in_any_order),
         cmocka_unit_test(keep_steps__half_a_collective_is_unmatched),
         cmocka_unit_test(keep_steps__none_there_changes_nothing),
         cmocka_unit_test(keep_time__keeps_what_overlaps),

@@ -177,6 +177,24 @@ static int64_t origin_of(const struct inq_trace *trace)
     return trace->cut ? trace->origin_ns : origin_ns == INQ_TIME_NONE ? 0 : origin_ns;
 }
 
+/* A receive that was posted a step ahead of its send belongs to the step of what is sent: it stays
+ * or goes with that. */
+static void follow_sends(struct inq_trace *trace)
+{
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        const struct inq_collective *coll = &trace->collectives[c];
+        const struct inq_member *m = &trace->members[coll->first_member];
+        if (!inq_coll_is_p2p(coll->kind) || coll->n_members != 2) {
+            continue;
+        }
+        uint32_t *first = &trace->ranks[m[0].rank].events.step[m[0].event];
+        uint32_t *second = &trace->ranks[m[1].rank].events.step[m[1].event];
+        if (*first < trace->n_steps && *second < trace->n_steps) {
+            *first = *second = *first > *second ? *first : *second;
+        }
+    }
+}
+
 static void take_whole(const struct inq_rank *rank, const struct selection *what)
 {
     for (size_t s = 0; s < what->steps->n; s++) {
@@ -250,6 +268,7 @@ int inq_trace_keep_steps(struct inq_trace *trace, struct inq_range range, struct
     struct renumber steps;
     int code = renumber_init(&steps, trace->n_steps, err);
     uint32_t kept = 0;
+    follow_sends(trace);
     for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {
         steps.of[s] = in_range(&trace->steps[s], range) ? kept++ : INQ_NONE;
     }
@@ -486,6 +505,7 @@ int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
         code = rank->reduced ? INQ_OK : sum_up(trace, rank, err);
     }
     if (code == INQ_OK) {
+        follow_sends(trace);
         choose_whole(trace, &steps);
         code = describe(trace, &steps, err);
     }

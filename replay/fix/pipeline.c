@@ -338,6 +338,16 @@ static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
                                                                        : inq_fix_no_memory(err);
 }
 
+/* The transfers of a recorded step. */
+static int take_recorded(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
+{
+    int code = take_transfers(job, pipe, err);
+    if (code == INQ_OK && !pipe->transfers && pipe->n_microbatches == 1) {
+        code = take_delays(pipe, err);
+    }
+    return code == INQ_OK ? find_posting(job, pipe, err) : code;
+}
+
 int inq_fix_pipe_take(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
 {
     bool by_schedule = job->n_virtual > 0;
@@ -373,13 +383,7 @@ int inq_fix_pipe_take(const struct fix_step *job, struct fix_pipe *pipe, struct 
     if (code == INQ_OK && by_schedule) {
         take_schedule_transfers(job, pipe);
     } else if (code == INQ_OK) {
-        code = take_transfers(job, pipe, err);
-    }
-    if (code == INQ_OK && !by_schedule && !pipe->transfers && pipe->n_microbatches == 1) {
-        code = take_delays(pipe, err);
-    }
-    if (code == INQ_OK && !by_schedule) {
-        code = find_posting(job, pipe, err);
+        code = take_recorded(job, pipe, err);
     }
     inq_mem_free(seen);
     return code;

@@ -66,20 +66,3 @@ double inq_mean(const double *values, size_t n)
     }
     return n == 0 ? (double)NAN : sum / (double)n;
 }
-
-double inq_correlation(const double *x, const double *y, size_t n)
-{
-    double mean_x = inq_mean(x, n);
-    double mean_y = inq_mean(y, n);
-    double xx = 0.0;
-    double yy = 0.0;
-    double xy = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        double dx = x[i] - mean_x;
-        double dy = y[i] - mean_y;
-        xx += dx * dx;
-        yy += dy * dy;
-        xy += dx * dy;
-    }
-    return n < 2 || !(xx > 0.0) || !(yy > 0.0) ? (double)NAN : xy / sqrt(xx * yy);
-}

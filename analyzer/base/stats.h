@@ -23,7 +23,5 @@ double inq_quantile(double *values, size_t n, double q);
 /* Median absolute deviation around `center`, unscaled. Reorders and overwrites. */
 double inq_mad(double *values, size_t n, double center);
 double inq_mean(const double *values, size_t n);
-/* Pearson correlation; NaN for n < 2 or a constant side. */
-double inq_correlation(const double *x, const double *y, size_t n);
 
 #endif

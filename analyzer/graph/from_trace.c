@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "graph/graph.h"
+#include "graph/receives.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -43,266 +44,6 @@ void inq_trace_graph_release(struct inq_trace_graph *graph)
     *graph = (struct inq_trace_graph){0};
 }
 
-/* ---- what a pipeline's receives feed, where the record does not show it -----------------------
- */
-
-/* One rank, for what its receives feed where the record does not show it. */
-struct receives {
-    const struct inq_rank *rank;
-    const uint32_t *event_id; /* [events.n] builder ids; INQ_NONE: not in the graph */
-    uint32_t *feeds;          /* [events.n] the work that began when it ended and was seen to wait
-                               * for it; INQ_NONE: none. Those that are found are added. */
-};
-
-/* Of one rank, in the order of their launches: receives, and passes, which are the compute between
- * two sends of one step. */
-struct passes {
-    size_t n_receives, n_passes;
-    uint32_t *receive; /* rows of the rank's events */
-    uint32_t *first;   /* row of a pass's first kernel */
-    int32_t *to;       /* whom it was sent to */
-    bool *opens;       /* its step, which may begin with preparations */
-    int32_t peer[2];   /* whom the rank exchanges with: two neighbors, or one */
-    size_t n_peers;
-};
-/* Of the hand-overs that were seen, and of all passes, so many must agree with the order: now and
- * then other work begins just when a receive ends. */
-static const double AGREEING = 0.8;
-
-static int32_t peer_of(const struct receives *p, size_t row, enum inq_coll_kind kind)
-{
-    const struct inq_events *e = &p->rank->events;
-    uint32_t comm = e->comm != NULL ? e->comm[row] : INQ_NONE;
-    bool is = p->event_id[row] != INQ_NONE && e->call[row] != INQ_NONE && comm < p->rank->n_comms &&
-              p->rank->comms[comm].kind == kind;
-    return is ? p->rank->comms[comm].peer : -1;
-}
-
-/* By call: the first row that it launched of compute, sends and receives; INQ_NONE: none. */
-static void find_by_call(const struct receives *p, uint32_t *row_of)
-{
-    const struct inq_events *e = &p->rank->events;
-    for (size_t i = 0; i < p->rank->calls.n; i++) {
-        row_of[i] = INQ_NONE;
-    }
-    for (size_t i = e->n; i > 0; i--) {
-        size_t row = i - 1;
-        bool compute = p->event_id[row] != INQ_NONE && e->call[row] != INQ_NONE &&
-                       e->cls[row] == INQ_CLASS_COMPUTE;
-        if (compute || peer_of(p, row, INQ_COLL_SEND) >= 0 || peer_of(p, row, INQ_COLL_RECV) >= 0) {
-            row_of[e->call[row]] = (uint32_t)row;
-        }
-    }
-}
-
-static void note_peer(struct passes *x, int32_t peer)
-{
-    for (size_t k = 0; k < x->n_peers && k < 2; k++) {
-        if (x->peer[k] == peer) {
-            return;
-        }
-    }
-    if (x->n_peers < 2) {
-        x->peer[x->n_peers] = peer;
-    }
-    x->n_peers++;
-}
-
-static void find_passes(const struct receives *p, const uint32_t *row_of, struct passes *x)
-{
-    const struct inq_events *e = &p->rank->events;
-    uint32_t open = INQ_NONE;
-    bool opens = true;
-    for (size_t i = 0; i < p->rank->calls.n; i++) {
-        uint32_t row = row_of[i];
-        int32_t to = row != INQ_NONE ? peer_of(p, row, INQ_COLL_SEND) : -1;
-        if (row != INQ_NONE && e->cls[row] == INQ_CLASS_COMPUTE) {
-            opens = opens || (open != INQ_NONE && e->step[open] != e->step[row]);
-            open = open == INQ_NONE || e->step[open] != e->step[row] ? row : open;
-        } else if (to >= 0) {
-            note_peer(x, to);
-            if (open != INQ_NONE) {
-                x->first[x->n_passes] = open;
-                x->opens[x->n_passes] = opens;
-                x->to[x->n_passes++] = to;
-                open = INQ_NONE;
-                opens = false;
-            }
-        } else if (row != INQ_NONE) {
-            note_peer(x, peer_of(p, row, INQ_COLL_RECV));
-            x->receive[x->n_receives++] = row;
-        }
-    }
-}
-
-/* The first pass from `k` on that was sent to a peer; n_passes: none. */
-static size_t next_pass(const struct passes *x, size_t k, int32_t to)
-{
-    while (k < x->n_passes && x->to[k] != to) {
-        k++;
-    }
-    return k;
-}
-
-static bool ends_before(const struct inq_events *e, uint32_t a, uint32_t b)
-{
-    return e->start_ns[a] + e->dur_ns[a] <= e->start_ns[b];
-}
-
-/* Pairs the receives from one peer with the passes sent to another, both in order: fed[] is the
- * first kernel of each receive's pass, INQ_NONE of those from others and of passes that open a
- * step. Whether the order fits what was seen. */
-static bool pair_passes(const struct receives *p, const struct passes *x, int32_t from, int32_t to,
-                        uint32_t *fed)
-{
-    const struct inq_events *e = &p->rank->events;
-    size_t n = 0; /* that tell */
-    size_t seen = 0;
-    size_t agree = 0;
-    size_t before = 0; /* the receive ended before the pass began */
-    size_t k = 0;
-    for (size_t j = 0; j < x->n_receives; j++) {
-        uint32_t receive = x->receive[j];
-        fed[j] = INQ_NONE;
-        if (peer_of(p, receive, INQ_COLL_RECV) != from) {
-            continue;
-        }
-        k = next_pass(x, k, to);
-        if (k == x->n_passes) {
-            return false;
-        }
-        uint32_t first = x->first[k];
-        if (!x->opens[k++]) {
-            fed[j] = first;
-            n++;
-            seen += p->feeds[receive] != INQ_NONE;
-            agree += p->feeds[receive] == first;
-            before += ends_before(e, receive, first);
-        }
-    }
-    return next_pass(x, k, to) == x->n_passes && n > 0 &&
-           (double)agree >= AGREEING * (double)seen && (double)before >= AGREEING * (double)n;
-}
-
-/* Adds the edges that were not seen; `fed` is room for all receives. */
-static int connect_pair(const struct receives *p, const struct passes *x, int32_t from, int32_t to,
-                        uint32_t *fed, struct inq_graph_builder *b, struct inq_err *err)
-{
-    int code = INQ_OK;
-    if (!pair_passes(p, x, from, to, fed)) {
-        return INQ_OK;
-    }
-    for (size_t j = 0; code == INQ_OK && j < x->n_receives; j++) {
-        uint32_t receive = x->receive[j];
-        if (fed[j] != INQ_NONE && p->feeds[receive] == INQ_NONE &&
-            ends_before(&p->rank->events, receive, fed[j])) {
-            p->feeds[receive] = fed[j];
-            code = inq_graph_add_inferred(b, p->event_id[receive], p->event_id[fed[j]], err);
-        }
-    }
-    return code;
-}
-
-static int connect_all(const struct receives *p, const struct passes *x, uint32_t *fed,
-                       struct inq_graph_builder *b, struct inq_err *err)
-{
-    int code = INQ_OK;
-    if (x->n_peers == 1 || x->n_peers == 2) {
-        code = connect_pair(p, x, x->peer[0], x->peer[x->n_peers - 1], fed, b, err);
-    }
-    return code == INQ_OK && x->n_peers == 2
-               ? connect_pair(p, x, x->peer[1], x->peer[0], fed, b, err)
-               : code;
-}
-
-/* ---- those that are left --------------------------------------------------------------------- */
-
-/* The first event from `lo` on, of those sorted by lane and start, that is behind (lane, start_ns).
- */
-static size_t first_behind(const struct inq_events *e, size_t lo, uint32_t lane, int64_t start_ns)
-{
-    size_t hi = e->n;
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-        bool before =
-            e->lane[middle] < lane || (e->lane[middle] == lane && e->start_ns[middle] <= start_ns);
-        lo = before ? middle + 1 : lo;
-        hi = before ? hi : middle;
-    }
-    return lo;
-}
-
-/* Whether compute of another lane begins while event `i` goes on. */
-static bool is_beside_compute(const struct inq_events *e, size_t i)
-{
-    int64_t end_ns = e->start_ns[i] + e->dur_ns[i];
-    bool beside = false;
-    for (size_t lo = 0; lo < e->n && !beside; lo = first_behind(e, lo, e->lane[lo], INT64_MAX)) {
-        size_t next = first_behind(e, lo, e->lane[lo], e->start_ns[i]);
-        beside = next < e->n && e->lane[next] == e->lane[lo] && e->lane[lo] != e->lane[i] &&
-                 e->start_ns[next] < end_ns && e->cls[next] == INQ_CLASS_COMPUTE;
-    }
-    return beside;
-}
-
-static void count_loose(const struct receives *p, size_t *n, size_t *n_loose)
-{
-    const struct inq_events *e = &p->rank->events;
-    for (size_t i = 0; e->comm != NULL && i < e->n; i++) {
-        uint32_t comm = e->comm[i];
-        if (p->event_id[i] != INQ_NONE && comm < p->rank->n_comms &&
-            p->rank->comms[comm].kind == INQ_COLL_RECV) {
-            *n += 1;
-            *n_loose += p->feeds[i] == INQ_NONE && is_beside_compute(e, i);
-        }
-    }
-}
-
-static bool has_receives(const struct inq_rank *rank)
-{
-    for (size_t i = 0; i < rank->n_comms; i++) {
-        if (rank->comms[i].kind == INQ_COLL_RECV) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A receive that was posted early and had arrived before its pass began shows no edge; that pass
- * could not have begun before it, though. What comes from one neighbor feeds what goes to the
- * other, in order; at the last stage, what goes back: those edges are added to `builder`. Adds the
- * receives to *n, and to *n_loose those that ran beside compute and feed nothing that is known.
- * Fails with INQ_NOMEM, INQ_LIMIT. */
-static int connect_receives(const struct receives *of, struct inq_graph_builder *builder, size_t *n,
-                            size_t *n_loose, struct inq_err *err)
-{
-    size_t n_calls = of->rank->calls.n + 1;
-    struct passes x = {0};
-    if (!has_receives(of->rank)) {
-        return INQ_OK;
-    }
-    uint32_t *row_of = inq_mem_alloc(n_calls * sizeof *row_of);
-    x.receive = inq_mem_alloc(n_calls * sizeof *x.receive);
-    x.first = inq_mem_alloc(n_calls * sizeof *x.first);
-    x.to = inq_mem_alloc(n_calls * sizeof *x.to);
-    x.opens = inq_mem_alloc(n_calls * sizeof *x.opens);
-    int code = INQ_OK;
-    if (row_of == NULL || x.receive == NULL || x.first == NULL || x.to == NULL || x.opens == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu launches", n_calls);
-    } else {
-        find_by_call(of, row_of);
-        find_passes(of, row_of, &x);
-        code = connect_all(of, &x, row_of, builder, err); /* room: a receive has a launch */
-        count_loose(of, n, n_loose);
-    }
-    inq_mem_free(row_of);
-    inq_mem_free(x.receive);
-    inq_mem_free(x.first);
-    inq_mem_free(x.to);
-    inq_mem_free(x.opens);
-    return code;
-}
-
 /* ---- one rank's part of the graph ------------------------------------------------------------ */
 
 /* One rank while its part of the graph is made. */
@@ -311,6 +52,7 @@ struct rank_part {
     uint32_t index;     /* into inq_trace.ranks */
     int64_t from, to;   /* window for host calls */
     uint32_t *event_id; /* [events.n] builder ids, INQ_NONE outside the window */
+    int32_t *matched;   /* [events.n] rank at the other end of a matched transfer, or -1 */
     uint32_t *call_id;  /* [calls.n] */
     int64_t lead_ns;    /* the host's clock is behind the GPU's by this much */
     bool threads;       /* no device: threads run what they launch */
@@ -381,6 +123,7 @@ static void release_parts(struct make *m)
 {
     for (size_t r = 0; m->parts != NULL && r < m->trace->n_ranks; r++) {
         inq_mem_free(m->parts[r].event_id);
+        inq_mem_free(m->parts[r].matched);
         inq_mem_free(m->parts[r].call_id);
         inq_mem_free(m->parts[r].end_ns);
         inq_mem_free(m->parts[r].end_row);
@@ -733,8 +476,8 @@ static int connect_gpu(struct make *m, struct rank_part *p, struct inq_trace_gra
         code = connect_comm(m, p, err);
     }
     if (code == INQ_OK) {
-        struct receives of = {p->rank, p->event_id, feeds};
-        code = connect_receives(&of, m->b, &out->n_receives, &out->n_loose, err);
+        struct inq_receives of = {p->rank, p->event_id, p->matched, feeds};
+        code = inq_receives_connect(&of, m->b, &out->n_receives, &out->n_loose, err);
     }
     inq_mem_free(feeds);
     return code;
@@ -891,6 +634,44 @@ static bool is_group(const struct inq_collective *c)
     return !c->ends_disagree && (inq_coll_is_p2p(c->kind) || inq_coll_synchronizes(c->kind));
 }
 
+static bool has_receives(const struct inq_rank *rank)
+{
+    for (size_t i = 0; i < rank->n_comms; i++) {
+        enum inq_coll_kind kind = rank->comms[i].kind;
+        if (kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who is at the other end of each transfer of the ranks that receive. */
+static int find_matched(struct make *m, struct inq_err *err)
+{
+    const struct inq_trace *t = m->trace;
+    for (size_t r = 0; r < t->n_ranks; r++) {
+        size_t n = has_receives(&t->ranks[r]) ? t->ranks[r].events.n : 0;
+        m->parts[r].matched = n > 0 ? inq_mem_alloc(n * sizeof *m->parts[r].matched) : NULL;
+        if (n > 0 && m->parts[r].matched == NULL) {
+            return no_memory(err);
+        }
+        for (size_t i = 0; i < n; i++) {
+            m->parts[r].matched[i] = -1;
+        }
+    }
+    for (size_t c = 0; c < t->n_collectives; c++) {
+        const struct inq_member *of = &t->members[t->collectives[c].first_member];
+        bool pair = inq_coll_is_p2p(t->collectives[c].kind) && t->collectives[c].n_members == 2;
+        for (int k = 0; pair && k < 2; k++) {
+            int32_t *matched = m->parts[of[k].rank].matched;
+            if (matched != NULL) {
+                matched[of[k].event] = t->ranks[of[1 - k].rank].rank;
+            }
+        }
+    }
+    return INQ_OK;
+}
+
 /* ---- all together ---------------------------------------------------------------------------- */
 
 static int add_rank(struct make *m, uint32_t index, struct inq_trace_graph *out,
@@ -949,6 +730,7 @@ static int make_graph(struct make *m, struct inq_trace_graph *out, struct inq_er
     if (m->b == NULL || m->parts == NULL) {
         code = no_memory(err);
     }
+    code = code == INQ_OK ? find_matched(m, err) : code;
     for (uint32_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
         code = add_rank(m, r, out, err);
     }

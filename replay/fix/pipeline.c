@@ -223,6 +223,38 @@ static int take_transfers(const struct fix_step *job, struct fix_pipe *pipe, str
     return code;
 }
 
+/* Transfers that were not recorded: of a single micro-batch nothing hides one, so that what a pass
+ * waited after that of the other stage was its transfer. Among more micro-batches passes wait for
+ * each other, too. */
+static int take_delays(struct fix_pipe *pipe, struct inq_err *err)
+{
+    int64_t *measured = inq_mem_alloc((pipe->n_dp * pipe->n_virtual * 2 + 1) * sizeof *measured);
+    size_t n = 0;
+    if (measured == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    for (size_t k = 0; k < pipe->n_dp * (pipe->n_virtual - 1); k++) {
+        size_t dp = k / (pipe->n_virtual - 1);
+        size_t stage = k % (pipe->n_virtual - 1);
+        size_t own = (size_t)pipe->rank_of[stage];
+        size_t next = (size_t)pipe->rank_of[stage + 1];
+        int64_t *delays[] = {&cell_at(pipe, dp, stage + 1, 0)->f_delay_ns,
+                             &cell_at(pipe, dp, stage, 0)->b_delay_ns};
+        for (int back = 0; back < 2; back++) {
+            size_t link = 0;
+            if (link_of(pipe->n_ranks, back ? next : own, back ? own : next, &link)) {
+                pipe->p2p_ns[dp * pipe->n_ranks * 2 + link] = *delays[back];
+                measured[n++] = *delays[back];
+                *delays[back] = 0;
+            }
+        }
+    }
+    pipe->usual_p2p_ns = inq_lower_median_i64(measured, n);
+    pipe->transfers = n > 0;
+    inq_mem_free(measured);
+    return INQ_OK;
+}
+
 /* In a schedule's graph all transfers are alike, and have no sends of their own. */
 static void take_schedule_transfers(const struct fix_step *job, struct fix_pipe *pipe)
 {
@@ -306,6 +338,16 @@ static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
                                                                        : inq_fix_no_memory(err);
 }
 
+/* The transfers of a recorded step. */
+static int take_recorded(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
+{
+    int code = take_transfers(job, pipe, err);
+    if (code == INQ_OK && !pipe->transfers && pipe->n_microbatches == 1) {
+        code = take_delays(pipe, err);
+    }
+    return code == INQ_OK ? find_posting(job, pipe, err) : code;
+}
+
 int inq_fix_pipe_take(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
 {
     bool by_schedule = job->n_virtual > 0;
@@ -341,10 +383,7 @@ int inq_fix_pipe_take(const struct fix_step *job, struct fix_pipe *pipe, struct 
     if (code == INQ_OK && by_schedule) {
         take_schedule_transfers(job, pipe);
     } else if (code == INQ_OK) {
-        code = take_transfers(job, pipe, err);
-    }
-    if (code == INQ_OK && !by_schedule) {
-        code = find_posting(job, pipe, err);
+        code = take_recorded(job, pipe, err);
     }
     inq_mem_free(seen);
     return code;
@@ -530,8 +569,7 @@ int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, const struct fix_curve 
         /* what came before the very first forward is the step's, not a micro-batch's */
         int64_t first_ns = cell_at(pipe, k / pipe->n_virtual, k % pipe->n_virtual, 0)->f_delay_ns;
         int64_t others = (int64_t)pipe->n_microbatches - 1;
-        int64_t usual_ns =
-            others > 0 ? (mean.f_delay_ns * (others + 1) - first_ns) / others : mean.f_delay_ns;
+        int64_t usual_ns = others > 0 ? (mean.f_delay_ns * (others + 1) - first_ns) / others : 0;
         mean.f_ns = resized(curve, mean.f_ns, size);
         mean.i_ns = resized(curve, mean.i_ns, size);
         mean.w_ns = resized(curve, mean.w_ns, size);

@@ -214,6 +214,24 @@ static double relative(const struct causes *c, size_t op, size_t t)
     return mean > 0 ? (double)c->m->dur_ns[op * c->m->stride + t] / (double)mean : 1.0;
 }
 
+/* Pearson's; NaN for n < 2 or a constant side. */
+static double correlation(const double *x, const double *y, size_t n)
+{
+    double mean_x = inq_mean(x, n);
+    double mean_y = inq_mean(y, n);
+    double xx = 0.0;
+    double yy = 0.0;
+    double xy = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double dx = x[i] - mean_x;
+        double dy = y[i] - mean_y;
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    return n < 2 || !(xx > 0.0) || !(yy > 0.0) ? (double)NAN : xy / sqrt(xx * yy);
+}
+
 static int correlate(struct causes *c, struct inq_err *err)
 {
     const struct inq_op_model *m = c->m;
@@ -238,7 +256,7 @@ static int correlate(struct causes *c, struct inq_err *err)
             }
         }
     }
-    c->report->whatif->forward_backward_correlation = inq_correlation(xy, xy + n, n);
+    c->report->whatif->forward_backward_correlation = correlation(xy, xy + n, n);
     inq_mem_free(xy);
     return INQ_OK;
 }

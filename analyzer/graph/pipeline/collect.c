@@ -589,35 +589,220 @@ static void borrow(const struct by_lane *x, struct place blind, struct place lik
     }
 }
 
-/* Marks the steps without launches; whether there are some, and others with them. */
+/* ---- passes of steps without launches ----------------------------------------------------------
+ *
+ * Hosts that run far ahead launched all of a short capture before it. Whom a rank exchanged with
+ * before and after its work tells a forward, which comes from the stage before and goes to the next
+ * one, from a backward; the kernels of those tell them apart where one follows the other, as on the
+ * last stage. */
+
+enum neighbor { NOBODY, STAGE_BEFORE, NEXT_STAGE, STRANGER };
+/* What a kernel was seen in. */
+enum { IN_FORWARD = 1, IN_BACKWARD = 2, IN_NEITHER = 4 };
+
+/* Work of a rank between two transfers of a step. */
+struct stretch {
+    size_t from, to; /* items */
+    enum neighbor before, after;
+};
+
+static enum neighbor neighbor_of(const struct inq_pipe_run *run, const struct inq_pipe_rank *rank,
+                                 const struct inq_pipe_item *item)
+{
+    if (item->partner == INQ_NONE) {
+        return STRANGER;
+    }
+    uint32_t other = run->ranks[item->partner].stage;
+    return other == rank->stage + 1   ? NEXT_STAGE
+           : other + 1 == rank->stage ? STAGE_BEFORE
+                                      : STRANGER;
+}
+
+/* The next stretch of a rank's items [at, end); false: there is none. */
+static bool next_stretch(const struct inq_pipe_run *run, const struct inq_pipe_rank *rank,
+                         size_t at, size_t end, struct stretch *s)
+{
+    const struct inq_pipe_item *items = rank->items;
+    while (at < end && items[at].kind == INQ_ITEM_P2P) {
+        at++;
+    }
+    *s = (struct stretch){at, at, NOBODY, NOBODY};
+    if (at == end) {
+        return false;
+    }
+    uint32_t step = items[at].step;
+    while (s->to < end && items[s->to].step == step && items[s->to].kind != INQ_ITEM_P2P) {
+        s->to++;
+    }
+    if (at > 0 && items[at - 1].step == step) {
+        s->before = neighbor_of(run, rank, &items[at - 1]);
+    }
+    if (s->to < end && items[s->to].step == step) {
+        s->after = neighbor_of(run, rank, &items[s->to]);
+    }
+    return true;
+}
+
+/* What the transfers around it say of a stretch: one of IN_*, or 0: its kernels have to. */
+static uint32_t kind_of_stretch(const struct inq_pipe_run *run, const struct inq_pipe_rank *rank,
+                                const struct stretch *s)
+{
+    bool first = rank->stage == 0;
+    bool last = rank->stage + 1 == run->n_stages;
+    if (s->before == NOBODY) {
+        return first && s->after == NEXT_STAGE ? IN_FORWARD : IN_NEITHER;
+    }
+    if (s->after == NOBODY && !first) {
+        return IN_NEITHER;
+    }
+    if (first || last || s->before == s->after) {
+        return 0;
+    }
+    return s->before == STAGE_BEFORE ? IN_FORWARD : IN_BACKWARD;
+}
+
+static inq_str kernel_of(const struct inq_pipe_run *run, uint32_t r, size_t item)
+{
+    return run->trace->ranks[r].events.name[run->ranks[r].items[item].event];
+}
+
+/* Counts a kernel in one of IN_*: ten bits for each, until one is full. */
+static uint32_t count_in(uint32_t counts, uint32_t kind)
+{
+    enum { FULL = 1023 };
+    uint32_t shift = kind == IN_FORWARD ? 0 : kind == IN_BACKWARD ? 10 : 20;
+    uint32_t forward = counts & FULL;
+    uint32_t backward = counts >> 10 & FULL;
+    bool full = forward == FULL || backward == FULL || counts >> 20 == FULL;
+    return full ? counts : counts + (1U << shift);
+}
+
+/* Nearly all in backwards: windows cut stretches, and steps are told apart by launches. */
+static bool is_of_backwards(uint32_t counts)
+{
+    enum { FULL = 1023, TIMES = 4 };
+    return (counts >> 10 & FULL) > TIMES * ((counts & FULL) + (counts >> 20));
+}
+
+/* Where kernels are seen. Of two stages the first one's last work of a step is a backward, with
+ * what follows it on every stage. */
+static int learn_kernels(const struct inq_pipe_run *run, struct inq_map *seen, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t r = 0; r < run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &run->ranks[r];
+        struct stretch s;
+        for (size_t at = 0; next_stretch(run, rank, at, rank->n_items, &s); at = s.to) {
+            bool ends = rank->stage == 0 && s.before == NEXT_STAGE && s.after == NOBODY;
+            uint32_t kind = ends ? IN_BACKWARD : kind_of_stretch(run, rank, &s);
+            for (size_t i = s.from; code == INQ_OK && kind != 0 && i < s.to; i++) {
+                uint32_t counts = 0;
+                (void)inq_map_get(seen, kernel_of(run, r, i), &counts);
+                code = inq_map_put(seen, kernel_of(run, r, i), count_in(counts, kind), err);
+            }
+        }
+    }
+    return code;
+}
+
+/* The first (`last`: the last) item of a stretch that only backwards have; s->to: none. */
+static size_t find_backward(const struct inq_pipe_run *run, uint32_t r, const struct stretch *s,
+                            const struct inq_map *seen, bool last)
+{
+    size_t found = s->to;
+    for (size_t i = s->from; i < s->to && (last || found == s->to); i++) {
+        uint32_t counts = 0;
+        bool work = run->ranks[r].items[i].kind == INQ_ITEM_COMPUTE;
+        if (work && inq_map_get(seen, kernel_of(run, r, i), &counts) && is_of_backwards(counts)) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* The part of a stretch that is a backward: on the last stage it follows the forward, on the others
+ * comes before it. What is left of those where kernels of both end them is a forward when it is at
+ * least half as long as the work before the first transfer (`forward` items). */
+static void find_part(const struct inq_pipe_run *run, uint32_t r, const struct inq_map *seen,
+                      size_t forward, struct stretch *s)
+{
+    const struct inq_pipe_rank *rank = &run->ranks[r];
+    uint32_t kind = kind_of_stretch(run, rank, s);
+    size_t end = s->to;
+    if (kind == IN_FORWARD || kind == IN_NEITHER) {
+        s->to = s->from;
+    } else if (kind == 0 && rank->stage + 1 == run->n_stages) {
+        s->from = find_backward(run, r, s, seen, false);
+    } else if (kind == 0) {
+        size_t last = find_backward(run, r, s, seen, true);
+        bool rest = s->after == NOBODY || 2 * (end - last) > forward;
+        s->to = last == end ? s->from : rest ? last + 1 : end;
+    }
+}
+
+/* Gives the passes of a step without launches threads of their own, in the order of their starts: a
+ * receive waits for its data and what follows it for the receive. */
+static int type_by_transfers(struct inq_pipe_run *run, struct place blind,
+                             const struct inq_map *seen, struct inq_err *err)
+{
+    struct inq_pipe_rank *rank = &run->ranks[blind.rank];
+    size_t from = rank->step_start[blind.step];
+    size_t to = rank->step_start[blind.step + 1];
+    size_t forward = 0;
+    rank->main_thread = rank->main_thread != INQ_NONE ? rank->main_thread : 0;
+    for (size_t i = from; i < to; i++) {
+        struct inq_pipe_item *item = &rank->items[i];
+        bool receive = item->kind == INQ_ITEM_P2P && item->dir == INQ_COLL_RECV;
+        item->launch_ns = receive ? item->end_ns : item->start_ns;
+        item->thread = rank->main_thread;
+    }
+    int code =
+        inq_sort(rank->items + from, to - from, sizeof *rank->items, compare_items, NULL, err);
+    struct stretch s;
+    for (size_t at = from, next = 0; next_stretch(run, rank, at, to, &s); at = next) {
+        next = s.to;
+        forward = s.before == NOBODY ? s.to - s.from : forward;
+        find_part(run, blind.rank, seen, forward, &s);
+        for (size_t i = s.from; i < s.to; i++) {
+            rank->items[i].thread = INQ_NONE;
+        }
+    }
+    return code;
+}
+
+/* Marks the steps without launches; whether there are some. */
 static bool mark_blind(struct by_lane *x)
 {
     struct inq_pipe_run *run = x->run;
     bool any = false;
-    bool known = false;
     for (size_t r = 0; r < run->trace->n_ranks; r++) {
         for (size_t s = 0; s < run->n_steps; s++) {
             bool blind = is_blind(&run->ranks[r], s);
             x->blind[r * run->n_steps + s] = blind;
             any = any || blind;
-            known = known || !blind;
         }
     }
-    return any && known;
+    return any;
 }
 
 static int borrow_all(struct by_lane *x, struct inq_err *err)
 {
     struct inq_pipe_run *run = x->run;
+    struct inq_map seen = {0};
     int code = sort_by_lane(x, err);
+    code = code == INQ_OK ? learn_kernels(run, &seen, err) : code;
     for (uint32_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
-        for (uint32_t s = 0; s < run->n_steps; s++) {
+        for (uint32_t s = 0; code == INQ_OK && s < run->n_steps; s++) {
+            struct place place = {r, s};
             struct place like;
-            if (x->blind[r * run->n_steps + s] && find_like(x, (struct place){r, s}, &like)) {
-                borrow(x, (struct place){r, s}, like);
+            if (x->blind[r * run->n_steps + s] && find_like(x, place, &like)) {
+                borrow(x, place, like);
+            } else if (x->blind[r * run->n_steps + s]) {
+                code = type_by_transfers(run, place, &seen, err);
             }
         }
     }
+    inq_map_release(&seen);
     for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
         code = inq_sort(run->ranks[r].items, run->ranks[r].n_items, sizeof *run->ranks[r].items,
                         compare_items, NULL, err);
@@ -625,7 +810,8 @@ static int borrow_all(struct by_lane *x, struct inq_err *err)
     return code;
 }
 
-/* Gives steps whose launches came before the window those of a step that is like them. */
+/* Gives steps whose launches came before the window those of a step that is like them, else what
+ * their transfers tell. */
 static int borrow_launches(struct inq_pipe_run *run, struct inq_err *err)
 {
     size_t n = run->trace->n_ranks;
@@ -759,58 +945,6 @@ static void number_runs(struct inq_pipe_rank *rank)
     rank->n_ops = kept;
 }
 
-/* ---- chunks of an interleaved schedule without labels ---------------------------------------- */
-
-/* Micro-batches per step: forwards of the first rank of the last stage without what it sends to the
- * first stage, which are (v - 1) m activations; of two stages it also sends it all v m gradients.
- */
-static int32_t count_micro_batches(const struct inq_pipe_run *run, size_t *forwards)
-{
-    size_t wraps = 0;
-    *forwards = 0;
-    for (size_t r = 0; r < run->trace->n_ranks; r++) {
-        const struct inq_pipe_rank *rank = &run->ranks[r];
-        if (rank->replica != 0 || rank->stage + 1 != run->n_stages) {
-            continue;
-        }
-        uint32_t step = rank->n_ops > 0 ? rank->ops[0].step : 0;
-        for (size_t i = 0; i < rank->n_ops; i++) {
-            *forwards += rank->ops[i].step == step && rank->ops[i].type == INQ_OP_FORWARD;
-        }
-        for (size_t i = 0; i < rank->n_items; i++) {
-            const struct inq_pipe_item *item = &rank->items[i];
-            bool to_first = item->partner != INQ_NONE && run->ranks[item->partner].stage == 0;
-            wraps += item->kind == INQ_ITEM_P2P && item->step == step &&
-                     item->dir == INQ_COLL_SEND && to_first;
-        }
-    }
-    size_t gradients = run->n_stages == 2 ? *forwards : 0;
-    return wraps >= gradients && wraps - gradients < *forwards
-               ? (int32_t)(*forwards + gradients - wraps)
-               : 0;
-}
-
-/* Rounds of p micro-batches, chunk by chunk: the k-th pass of a rank. */
-static void number_interleaved(struct inq_pipe_run *run)
-{
-    size_t forwards = 0;
-    int32_t m = count_micro_batches(run, &forwards);
-    int32_t p = (int32_t)run->n_stages;
-    if (m <= 0 || (size_t)m == forwards || forwards % (size_t)m != 0 || m % p != 0) {
-        return;
-    }
-    int32_t v = (int32_t)(forwards / (size_t)m);
-    for (size_t r = 0; r < run->trace->n_ranks; r++) {
-        for (size_t i = 0; i < run->ranks[r].n_ops; i++) {
-            struct inq_pipe_op *op = &run->ranks[r].ops[i];
-            int32_t k = op->micro_batch;
-            int32_t chunk = k % (p * v) / p;
-            op->chunk = op->type == INQ_OP_FORWARD ? chunk : v - 1 - chunk;
-            op->micro_batch = k / (p * v) * p + k % p;
-        }
-    }
-}
-
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
 static int find_rank_ops(struct inq_pipe_run *run, size_t r, struct inq_err *err)
@@ -854,9 +988,6 @@ int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err
     for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
         code = find_rank_ops(run, r, err);
         *found = *found && makes_sense(&run->ranks[r]);
-    }
-    if (code == INQ_OK && *found && !run->has_notes) {
-        number_interleaved(run);
     }
     return code;
 }

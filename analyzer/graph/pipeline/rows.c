@@ -173,6 +173,60 @@ static int find_stages(struct inq_pipe_run *run, struct inq_err *err)
     return code;
 }
 
+/* ---- chunks of an interleaved schedule without labels ---------------------------------------- */
+
+/* Micro-batches per step: forwards of the first rank of the last stage without what it sends to the
+ * first stage, which are (v - 1) m activations; of two stages it also sends it all v m gradients.
+ */
+static int32_t count_micro_batches(const struct inq_pipe_run *run, size_t *forwards)
+{
+    size_t wraps = 0;
+    *forwards = 0;
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &run->ranks[r];
+        if (rank->replica != 0 || rank->stage + 1 != run->n_stages) {
+            continue;
+        }
+        uint32_t step = rank->n_ops > 0 ? rank->ops[0].step : 0;
+        for (size_t i = 0; i < rank->n_ops; i++) {
+            *forwards += rank->ops[i].step == step && rank->ops[i].type == INQ_OP_FORWARD;
+        }
+        for (size_t i = 0; i < rank->n_items; i++) {
+            const struct inq_pipe_item *item = &rank->items[i];
+            bool to_first = item->partner != INQ_NONE && run->ranks[item->partner].stage == 0;
+            wraps += item->kind == INQ_ITEM_P2P && item->step == step &&
+                     item->dir == INQ_COLL_SEND && to_first;
+        }
+    }
+    size_t gradients = run->n_stages == 2 ? *forwards : 0;
+    return wraps >= gradients && wraps - gradients < *forwards
+               ? (int32_t)(*forwards + gradients - wraps)
+               : 0;
+}
+
+/* Rounds of p micro-batches, chunk by chunk: the k-th pass of a rank. */
+static void number_interleaved(struct inq_pipe_run *run)
+{
+    size_t forwards = 0;
+    int32_t m = count_micro_batches(run, &forwards);
+    int32_t p = (int32_t)run->n_stages;
+    if (m <= 0 || (size_t)m == forwards || forwards % (size_t)m != 0 || m % p != 0) {
+        return;
+    }
+    int32_t v = (int32_t)(forwards / (size_t)m);
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].n_ops; i++) {
+            struct inq_pipe_op *op = &run->ranks[r].ops[i];
+            int32_t k = op->micro_batch;
+            int32_t chunk = k % (p * v) / p;
+            op->chunk = op->type == INQ_OP_FORWARD ? chunk : v - 1 - chunk;
+            op->micro_batch = k / (p * v) * p + k % p;
+        }
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
 struct rows {
     struct inq_pipe_run *run;
     struct inq_op_rows *out;
@@ -579,6 +633,9 @@ int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows
     }
     if (code == INQ_OK && run.n_stages > 1) {
         code = inq_pipe_find_ops(&run, &found, err);
+    }
+    if (code == INQ_OK && found && !run.has_notes) {
+        number_interleaved(&run);
     }
     if (code == INQ_OK && found) {
         code = make_rows(&run, rows, err);

@@ -8,6 +8,8 @@
 #include "trace/build/build.h"
 #include "trace/trace.h"
 
+#include <string.h>
+
 /* New index of an old one, or INQ_NONE: dropped. */
 struct renumber {
     uint32_t *of;
@@ -118,8 +120,10 @@ static void kept_window(const struct inq_trace *trace, size_t r, int64_t *from_n
 }
 
 /* Members whose events were dropped go; a collective that had several members and has one left
- * goes too. */
-static void keep_collectives(struct inq_trace *trace, const struct renumber *moved)
+ * goes too. Collectives are sorted by time and their members are not: those are read from a copy,
+ * before what stays of one collective takes the place of another's. */
+static void keep_collectives(struct inq_trace *trace, const struct renumber *moved,
+                             const struct inq_member *members)
 {
     size_t n_members = 0;
     size_t kept = 0;
@@ -128,7 +132,7 @@ static void keep_collectives(struct inq_trace *trace, const struct renumber *mov
         uint32_t had = coll.n_members;
         uint32_t first = (uint32_t)n_members;
         for (uint32_t m = 0; m < had; m++) {
-            struct inq_member member = trace->members[coll.first_member + m];
+            struct inq_member member = members[coll.first_member + m];
             uint32_t event = moved[member.rank].of[member.event];
             if (event != INQ_NONE) {
                 trace->members[n_members++] = (struct inq_member){member.rank, event};
@@ -173,6 +177,24 @@ static int64_t origin_of(const struct inq_trace *trace)
     return trace->cut ? trace->origin_ns : origin_ns == INQ_TIME_NONE ? 0 : origin_ns;
 }
 
+/* A receive that was posted a step ahead of its send belongs to the step of what is sent: it stays
+ * or goes with that. */
+static void follow_sends(struct inq_trace *trace)
+{
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        const struct inq_collective *coll = &trace->collectives[c];
+        const struct inq_member *m = &trace->members[coll->first_member];
+        if (!inq_coll_is_p2p(coll->kind) || coll->n_members != 2) {
+            continue;
+        }
+        uint32_t *first = &trace->ranks[m[0].rank].events.step[m[0].event];
+        uint32_t *second = &trace->ranks[m[1].rank].events.step[m[1].event];
+        if (*first < trace->n_steps && *second < trace->n_steps) {
+            *first = *second = *first > *second ? *first : *second;
+        }
+    }
+}
+
 static void take_whole(const struct inq_rank *rank, const struct selection *what)
 {
     for (size_t s = 0; s < what->steps->n; s++) {
@@ -181,7 +203,8 @@ static void take_whole(const struct inq_rank *rank, const struct selection *what
     }
 }
 
-static void apply(struct inq_trace *trace, const struct selection *what, struct renumber *moved)
+static void apply(struct inq_trace *trace, const struct selection *what, struct renumber *moved,
+                  const struct inq_member *members)
 {
     size_t kept = 0;
     trace->origin_ns = origin_of(trace);
@@ -209,7 +232,7 @@ static void apply(struct inq_trace *trace, const struct selection *what, struct 
         find_span(rank);
     }
     bool had_comms = trace->n_members > 0 || trace->unmatched_comms > 0;
-    keep_collectives(trace, moved);
+    keep_collectives(trace, moved, members);
     if (had_comms) {
         count_unmatched(trace);
     }
@@ -219,17 +242,24 @@ static void apply(struct inq_trace *trace, const struct selection *what, struct 
 static int cut(struct inq_trace *trace, const struct selection *what, struct inq_err *err)
 {
     struct renumber *moved = inq_mem_zalloc(trace->n_ranks + 1, sizeof *moved);
-    int code = moved != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    struct inq_member *members = inq_mem_alloc((trace->n_members + 1) * sizeof *members);
+    int code = moved != NULL && members != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
     for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
         code = renumber_init(&moved[r], trace->ranks[r].events.n, err);
     }
     if (code == INQ_OK) {
-        apply(trace, what, moved);
+        if (trace->n_members > 0) {
+            memcpy(members, trace->members, trace->n_members * sizeof *members);
+        }
+        apply(trace, what, moved, members);
     }
     for (size_t r = 0; moved != NULL && r < trace->n_ranks; r++) {
         inq_mem_free(moved[r].of);
     }
     inq_mem_free(moved);
+    inq_mem_free(members);
     return code;
 }
 
@@ -238,6 +268,7 @@ int inq_trace_keep_steps(struct inq_trace *trace, struct inq_range range, struct
     struct renumber steps;
     int code = renumber_init(&steps, trace->n_steps, err);
     uint32_t kept = 0;
+    follow_sends(trace);
     for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {
         steps.of[s] = in_range(&trace->steps[s], range) ? kept++ : INQ_NONE;
     }
@@ -474,6 +505,7 @@ int inq_steps_keep_whole(struct inq_trace *trace, struct inq_err *err)
         code = rank->reduced ? INQ_OK : sum_up(trace, rank, err);
     }
     if (code == INQ_OK) {
+        follow_sends(trace);
         choose_whole(trace, &steps);
         code = describe(trace, &steps, err);
     }

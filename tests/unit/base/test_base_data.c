@@ -310,11 +310,6 @@ static void stats__known_values(void **state)
     assert_true(fabs(inq_quantile(values, 4, 1.0) - 4.0) < 1e-12);
     assert_true(fabs(inq_mad(values, 4, 2.5) - 1.0) < 1e-12);
     assert_true(isnan(inq_median(values, 0)));
-    const double x[] = {1.0, 2.0, 3.0};
-    const double y[] = {2.0, 4.0, 6.0};
-    const double flat[] = {1.0, 1.0, 1.0};
-    assert_true(fabs(inq_correlation(x, y, 3) - 1.0) < 1e-12);
-    assert_true(isnan(inq_correlation(x, flat, 3)));
 }
 
 static int square(void *ctx, size_t i, struct inq_err *err)

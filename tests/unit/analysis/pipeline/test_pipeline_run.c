@@ -8,6 +8,7 @@
 
 #include "support_read.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -231,10 +232,51 @@ static void whatif__names_the_cause_of_a_run(void **state)
     }
 }
 
+/* Hosts that run far ahead launched all of a short capture before it: whom the stages exchanged
+ * with, and their kernels, tell their passes as launches do. */
+static void run__is_recognized_without_launches(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "pp=4,dp=2,layers=4,steps=4,micro_batches=1",
+        "pp=2,dp=2,layers=2,steps=4,micro_batches=1,p2p=bare",
+        "pp=2,dp=2,layers=4,steps=4,p2p=fused",
+        "pp=4,dp=2,layers=8,steps=4,p2p=batched",
+        "pp=4,dp=2,tp=2,layers=8,steps=6,p2p=args",
+        "pp=4,dp=1,layers=8,steps=4,p2p=fused,micro_batches=16",
+    };
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
+        struct made m = {0};
+        struct inq_err err = {0};
+        struct inq_report *blind = NULL;
+        const char *only[] = {"pipeline"};
+        struct inq_analysis_options options = {.only = only, .n_only = 1};
+        make(specs[k], &m);
+        struct inq_trace *trace = m.run->traces[0];
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            for (size_t i = 0; i < trace->ranks[r].events.n; i++) {
+                trace->ranks[r].events.call[i] = INQ_NONE;
+            }
+            trace->ranks[r].calls.n = 0;
+        }
+        assert_int_equal(inq_analyze(trace, &options, &blind, &err), INQ_OK);
+        assert_non_null(m.report->pipeline);
+        assert_non_null(blind->pipeline);
+        print_message("%s: bubbles %.4f, without launches %.4f\n", specs[k],
+                      m.report->pipeline->bubble_ratio, blind->pipeline->bubble_ratio);
+        assert_string_equal(blind->pipeline->schedule, "1f1b");
+        assert_int_equal(blind->pipeline->microbatches, m.report->pipeline->microbatches);
+        assert_true(fabs(blind->pipeline->bubble_ratio - m.report->pipeline->bubble_ratio) < 0.001);
+        inq_report_free(blind);
+        done(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run__is_recognized_with_and_without_annotations),
+        cmocka_unit_test(run__is_recognized_without_launches),
         cmocka_unit_test(run__steps_are_the_accounts),
         cmocka_unit_test(op_table__steps_begin_with_their_data_loading),
         cmocka_unit_test(run__without_a_pipeline_has_none),

@@ -109,6 +109,52 @@ static void keep_steps__indices_follow(void **state)
     assert_int_equal(f.trace.unmatched_comms, 0);
 }
 
+/* Collectives are sorted by time, their members by how they were matched. */
+static void keep_steps__members_in_any_order(void **state)
+{
+    struct fixture f;
+    struct inq_err err = {0};
+    (void)state;
+    fill(&f);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        f.collectives[s].first_member = 2 * (STEPS - 1 - s);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            f.members[f.collectives[s].first_member + r] = (struct inq_member){r, 2 * s + 1};
+        }
+    }
+    assert_int_equal(inq_trace_keep_steps(&f.trace, (struct inq_range){5, 7}, &err), INQ_OK);
+    assert_int_equal(f.trace.n_collectives, STEPS);
+    assert_int_equal(f.trace.unmatched_comms, 0);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        const struct inq_collective *c = &f.trace.collectives[s];
+        assert_int_equal(c->n_members, RANKS);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            assert_int_equal(f.trace.members[c->first_member + r].rank, r);
+            assert_int_equal(f.trace.members[c->first_member + r].event, 2 * s + 1);
+        }
+    }
+}
+
+/* A receive that was posted a step ahead stays with its send, and goes with it. */
+static void keep_steps__receives_posted_ahead(void **state)
+{
+    (void)state;
+    for (int64_t step = 5; step <= 6; step++) {
+        struct fixture f;
+        struct inq_err err = {0};
+        fill(&f);
+        f.collectives[1].kind = INQ_COLL_SENDRECV;
+        f.step[0][3] = 0; /* the receive of what is sent in step 6 */
+        assert_int_equal(inq_trace_keep_steps(&f.trace, (struct inq_range){step, step}, &err),
+                         INQ_OK);
+        assert_int_equal(f.trace.n_collectives, 1);
+        assert_int_equal(f.trace.n_members, 2);
+        assert_int_equal(f.trace.unmatched_comms, 0);
+        assert_int_equal(f.ranks[0].events.n, 2);
+        assert_int_equal(f.ranks[0].events.step[1], 0);
+    }
+}
+
 static void keep_steps__half_a_collective_is_unmatched(void **state)
 {
     struct fixture f;
@@ -203,6 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keep_steps__indices_follow),
+        cmocka_unit_test(keep_steps__members_in_any_order),
+        cmocka_unit_test(keep_steps__receives_posted_ahead),
         cmocka_unit_test(keep_steps__half_a_collective_is_unmatched),
         cmocka_unit_test(keep_steps__none_there_changes_nothing),
         cmocka_unit_test(keep_time__keeps_what_overlaps),

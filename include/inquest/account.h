@@ -63,9 +63,13 @@ struct inq_account_wait {
 
 /* A class in more detail: transfer by collective and group, copies by kind, host by what it was in.
  * The parts of a class sum to it. */
+#define INQ_ACCOUNT_DATA_LOADING "data loading"
+#define INQ_ACCOUNT_ALLOCATION   "memory allocation"
+#define INQ_ACCOUNT_COLLECTION   "garbage collection"
+
 struct inq_account_part {
     enum inq_account_class cls;
-    const char *what;
+    const char *what; /* the above where the host was in that */
     int64_t total_ns; /* rank-time */
 };
 

@@ -259,13 +259,13 @@ static const char *host_words(const char *name)
 {
     switch (inq_host_kind_of(name)) {
     case INQ_HOST_DATA:
-        return "data loading";
+        return INQ_ACCOUNT_DATA_LOADING;
     case INQ_HOST_SYNCHRONIZE:
         return "synchronization";
     case INQ_HOST_MEMORY:
-        return "memory allocation";
+        return INQ_ACCOUNT_ALLOCATION;
     case INQ_HOST_COLLECTION:
-        return "garbage collection";
+        return INQ_ACCOUNT_COLLECTION;
     case INQ_HOST_COPY:
         return "copy calls";
     case INQ_HOST_LAUNCH:

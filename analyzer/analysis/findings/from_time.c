@@ -85,6 +85,47 @@ static const struct view cpu_view = {
     NULL,
 };
 
+/* What hosts do while their GPUs wait, where it is not launching: no graph of launches shortens it.
+ */
+struct host_work {
+    const char *what, *title, *one_title, *expected, *advice;
+};
+
+static const struct host_work host_works[] = {
+    {INQ_ACCOUNT_DATA_LOADING, "the GPUs wait for data loading", "the GPU waits for data loading",
+     "data that is loaded ahead of its use",
+     "Load data ahead of use in more worker processes (num_workers, prefetch_factor), and make "
+     "what "
+     "a sample takes shorter: faster storage, decoding and tokenizing beforehand."},
+    {INQ_ACCOUNT_ALLOCATION, "the GPUs wait for memory allocation",
+     "the GPU waits for memory allocation", "memory that is kept and used again",
+     "Keep memory and use it again: a caching allocator, equal shapes in all steps, less memory "
+     "in use than the device has, no emptying of the cache."},
+    {INQ_ACCOUNT_COLLECTION, "the GPUs wait for garbage collection",
+     "the GPU waits for garbage collection", "no collection within a step",
+     "Collect garbage between steps, at chosen ones (gc.disable, gc.collect), and freeze what "
+     "stays (gc.freeze)."},
+};
+
+/* Which of them this is, for more than half of `ns` per rank and step; NULL: none. What late hosts
+ * are told of by themselves, `told_ns`, may be any of it. */
+static const struct host_work *work_of_hosts(const struct inq_account *a, int64_t ns,
+                                             int64_t told_ns)
+{
+    for (size_t i = 0; i < a->n_parts; i++) {
+        const struct inq_account_part *part = &a->parts[i];
+        double per_step = (double)part->total_ns / (double)a->rank_time_ns * (double)a->t_ns;
+        bool most =
+            part->cls == INQ_ACCOUNT_HOST && 2.0 * (per_step - (double)told_ns) > (double)ns;
+        for (size_t k = 0; most && k < sizeof host_works / sizeof *host_works; k++) {
+            if (strcmp(part->what, host_works[k].what) == 0) {
+                return &host_works[k];
+            }
+        }
+    }
+    return NULL;
+}
+
 /* Late hosts and pauses, whose idle time is told as theirs. */
 static bool is_host_delay(enum inq_finding_kind kind)
 {
@@ -172,7 +213,19 @@ static const char *of_device(struct inq_findings *f, const char *text)
                              of_device(f, from + 3));
 }
 
-static void from_view(struct inq_findings *f, const struct view *view)
+/* The view of hosts of which most is one sort of work. */
+static struct view narrowed(const struct view *view, const struct host_work *work)
+{
+    struct view narrow = *view;
+    narrow.title = work->title;
+    narrow.one_title = work->one_title;
+    narrow.expected = narrow.one_expected = work->expected;
+    narrow.advice = work->advice;
+    narrow.call_for = NULL;
+    return narrow;
+}
+
+static void add_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
     bool hosts = view->cls == INQ_ACCOUNT_HOST;
@@ -220,6 +273,20 @@ static void from_view(struct inq_findings *f, const struct view *view)
     if (view->call_for != NULL) {
         view->call_for(f, finding);
     }
+}
+
+static void from_view(struct inq_findings *f, const struct view *view)
+{
+    const struct inq_account *a = f->report->account;
+    const struct host_work *work = NULL;
+
+    if (view->cls == INQ_ACCOUNT_HOST) {
+        const char *whose = "";
+        int64_t told_ns = late_hosts_ns(f, &whose);
+        work = work_of_hosts(a, a->class_ns[INQ_ACCOUNT_HOST] - told_ns, told_ns);
+    }
+    struct view narrow = work != NULL ? narrowed(view, work) : *view;
+    add_view(f, &narrow);
 }
 
 /* Lengths of the judged steps into `steps`; how many. */

@@ -22,11 +22,18 @@ enum { FEWEST = 2 };
 /* Garbage collection comes to every process. Pauses without a name are taken for it where this part
  * of the ranks has them. */
 #define MOST_RANKS_PART 0.5
-/* Pauses of one cause are about as long: this part of the longest at least. Behind one all GPUs
- * start late, and in steps that begin with the hosts in step, all idle; neither is a pause. A host
- * that pauses while its GPU waits for another one leaves no idle time; its calls show it: a silence
- * beyond its usual one by this part of the pauses seen is one of them. */
-#define LIKE_PART 0.5
+/* Pauses of one cause are about as long; how far hosts are ahead of their GPUs takes its part of
+ * each: this part of the longest at least is left. Behind one all GPUs start late, and in steps
+ * that begin with the hosts in step, all idle; neither is a pause. A host that pauses while its GPU
+ * waits for another one leaves no idle time; its calls show it: a silence beyond its usual one by
+ * this part of the pauses seen is one of them. */
+#define LIKE_PART 0.4
+/* Few ranks and steps tell little of how times vary, and the pauses are among them. Pauses stand
+ * out in any case when the shortest is this many times what is longest of all the rest: where times
+ * have a tail of index 1.5, heavier than that of hosts, the longest three of them are that far from
+ * the fourth in 1 of 10,000 runs (8 to the power of -3 x 1.5). */
+#define APART 8.0
+enum { FEWEST_APART = 3 };
 
 struct pauses {
     const struct inq_inquiry *q;
@@ -34,12 +41,13 @@ struct pauses {
     double *excess;  /* [n_ranks * n_steps] over the rank's usual, and over what all lose then */
     double *scratch; /* [n_ranks * n_steps + 1] */
     double *usual;   /* [n_ranks] median idle time */
-    bool *known;     /* [n_ranks] its host is late in half of the steps or more: no pauses */
+    bool *known;     /* [n_ranks] its host is late, and in half of the steps or more: no pauses */
     bool *told;      /* [n_ranks] its host is a candidate already */
     bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
     double limit_times;      /* logarithm */
     double longest_ns;       /* largest excess */
+    bool apart;              /* pauses stand out so far that the factors need not say so */
     size_t n, n_ranks;       /* pauses, ranks that have them */
     size_t n_untold;         /* of these, those that are no candidates yet */
     double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
@@ -59,12 +67,17 @@ static double times(const struct pauses *p, size_t rank, size_t step)
     return log1p(fmax(p->excess[at(p, rank, step)] / (p->usual[rank] + least_ns), -0.5));
 }
 
+/* Whether it lasts as long as a pause does. */
+static bool is_long(const struct pauses *p, size_t rank, size_t step)
+{
+    double excess_ns = p->excess[at(p, rank, step)]; /* comparing with NaN is false */
+
+    return !p->known[rank] && excess_ns >= p->limit_ns && excess_ns >= LIKE_PART * p->longest_ns;
+}
+
 static bool is_pause(const struct pauses *p, size_t rank, size_t step)
 {
-    double excess_ns = p->excess[at(p, rank, step)];
-
-    return !p->known[rank] && !isnan(excess_ns) && excess_ns >= p->limit_ns &&
-           excess_ns >= LIKE_PART * p->longest_ns && times(p, rank, step) >= p->limit_times;
+    return is_long(p, rank, step) && (p->apart || times(p, rank, step) >= p->limit_times);
 }
 
 /* Over the rank's own median: a host that is always slow does not pause. */
@@ -167,6 +180,28 @@ static void set_limits(struct pauses *p)
     p->limit_times = middle + limit * (n > 0 ? inq_mad(p->scratch, n, middle) : 0.0);
 }
 
+/* Whether what is long is far from all that is not. */
+static bool are_apart(const struct pauses *p)
+{
+    const struct inq_step_stats *cells = p->q->cells;
+    double shortest_ns = (double)INFINITY;
+    double rest_ns = 0.0;
+    size_t n = 0;
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        for (size_t s = cells->first_step; !p->known[r] && s < cells->n_steps; s++) {
+            double excess_ns = p->excess[at(p, r, s)]; /* fmin and fmax pass NaN over */
+            if (is_long(p, r, s)) {
+                shortest_ns = fmin(shortest_ns, excess_ns);
+                n++;
+            } else {
+                rest_ns = fmax(rest_ns, excess_ns);
+            }
+        }
+    }
+    return n >= FEWEST_APART && shortest_ns >= APART * rest_ns;
+}
+
 static void count_pauses(struct pauses *p)
 {
     const struct inq_step_stats *cells = p->q->cells;
@@ -194,24 +229,37 @@ static bool pauses_ever(const struct pauses *p, size_t rank)
     return false;
 }
 
-/* A host that is late now and then may be one of those that pause in turn. */
-static bool is_seldom(const struct inq_candidate *candidate)
+/* Whether a rank stands out now and then, not in half of the steps: one that is late in most of
+ * them is usual for itself in all. */
+static bool is_seldom(const struct pauses *p, size_t rank)
 {
-    return candidate->kind == INQ_FINDING_LATE_HOST && candidate->steps_seen > 0 &&
-           2 * candidate->steps_seen < candidate->steps;
+    const struct inq_step_stats *cells = p->q->cells;
+    size_t n = 0;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        n += p->excess[at(p, rank, s)] >= p->limit_ns;
+    }
+    return n > 0 && 2 * n < cells->n_steps - cells->first_step;
+}
+
+/* A host that is late now and then may be one of those that pause in turn, whatever the delays it
+ * was found by: those of a stage's few ranks come with every pause of the others. */
+static void mark_told(struct pauses *p, const struct inq_candidate *candidates, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; candidates[i].kind == INQ_FINDING_LATE_HOST && k < candidates[i].n_ranks;
+             k++) {
+            uint32_t rank = candidates[i].ranks[k];
+            p->told[rank] = true;
+            p->known[rank] = !is_seldom(p, rank);
+        }
+    }
 }
 
 static void measure(struct pauses *p, const struct inq_candidate *candidates, size_t n)
 {
     const struct inq_step_stats *cells = p->q->cells;
 
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; candidates[i].kind == INQ_FINDING_LATE_HOST && k < candidates[i].n_ranks;
-             k++) {
-            p->told[candidates[i].ranks[k]] = true;
-            p->known[candidates[i].ranks[k]] = !is_seldom(&candidates[i]);
-        }
-    }
     for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
         p->idle[i] = (double)NAN;
     }
@@ -225,9 +273,11 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         restore_pauses_of_most(p, s);
     }
+    mark_told(p, candidates, n);
     for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
         p->longest_ns = fmax(p->longest_ns, p->excess[i]); /* passes NaN over */
     }
+    p->apart = are_apart(p);
     count_pauses(p);
     for (size_t r = 0; r < cells->n_ranks; r++) {
         p->n_ranks += pauses_ever(p, r);
@@ -431,12 +481,16 @@ static int make(const struct pauses *p, struct inq_candidate *candidate, struct 
 }
 
 /* Those that were told by themselves and are among the pausing ones go. */
-static size_t drop_told(struct inq_candidate *candidates, size_t n)
+static size_t drop_told(const struct pauses *p, struct inq_candidate *candidates, size_t n)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_seldom(&candidates[i])) {
+        bool stays = candidates[i].kind != INQ_FINDING_LATE_HOST;
+        for (size_t k = 0; !stays && k < candidates[i].n_ranks; k++) {
+            stays = p->known[candidates[i].ranks[k]];
+        }
+        if (stays) {
             candidates[kept++] = candidates[i];
         }
     }
@@ -457,7 +511,7 @@ static int find(struct pauses *p, struct inq_candidate *candidates, size_t *n, s
     }
     code = make(p, &candidate, err);
     if (code == INQ_OK) {
-        *n = drop_told(candidates, *n);
+        *n = drop_told(p, candidates, *n);
         candidates[(*n)++] = candidate;
     }
     return code;

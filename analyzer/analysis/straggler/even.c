@@ -34,9 +34,9 @@ struct even {
     uint64_t *kernels; /* by stretch: which they are */
     uint32_t *alike;   /* by stretch: into `contents` */
     struct content *contents;
-    bool *update;  /* [n_ops] the optimizer's */
-    double common; /* sigma of a rank's step without uneven work */
-    double kernel; /* sigma of its kernels beyond that */
+    bool *update;   /* [n_ops] the optimizer's */
+    double *common; /* by place: by how much the rank's step is longer whatever its work is */
+    double kernel;  /* sigma of its kernels beyond that */
 };
 
 static int no_memory(const struct even *e, struct inq_err *err)
@@ -179,6 +179,24 @@ struct update {
     double ns, expect_ns, squares;
 };
 
+/* By how much a step of a rank is longer whatever its work is: as its optimizer's kernels are, but
+ * for what chance leaves in a sum of them. */
+static void find_common(struct even *e, const struct update *at, size_t n_places)
+{
+    double together = 0.0;
+    double chance = 0.0;
+    for (size_t k = 0; k < n_places; k++) {
+        if (at[k].expect_ns > 0.0) {
+            e->common[k] = at[k].ns / at[k].expect_ns - 1.0;
+            together += e->common[k] * e->common[k];
+            chance += e->kernel * e->kernel * at[k].squares / (at[k].expect_ns * at[k].expect_ns);
+        }
+    }
+    for (size_t k = 0; k < n_places; k++) {
+        e->common[k] *= together > chance ? 1.0 - chance / together : 0.0;
+    }
+}
+
 /* How the optimizer's kernels deviate from their usual: together in a rank's step, and each beyond
  * that. Without any, all deviations are taken for uneven work. */
 static int find_noise(struct even *e, struct inq_err *err)
@@ -188,8 +206,6 @@ static int find_noise(struct even *e, struct inq_err *err)
     struct update *at = inq_mem_zalloc(n_places + 1, sizeof *at);
     double single = 0.0;
     double weight = 0.0;
-    double together = 0.0;
-    double n = 0.0;
     if (at == NULL) {
         return no_memory(e, err);
     }
@@ -212,15 +228,7 @@ static int find_noise(struct even *e, struct inq_err *err)
         }
     }
     e->kernel = weight > 0.0 ? sqrt(single / weight) : 0.0;
-    for (size_t k = 0; k < n_places; k++) {
-        if (at[k].expect_ns > 0.0) {
-            double off = at[k].ns / at[k].expect_ns - 1.0;
-            double chance = at[k].squares / (at[k].expect_ns * at[k].expect_ns);
-            together += off * off - e->kernel * e->kernel * chance;
-            n++;
-        }
-    }
-    e->common = n > 0.0 && together > 0.0 ? sqrt(together / n) : 0.0;
+    find_common(e, at, n_places);
     inq_mem_free(at);
     return INQ_OK;
 }
@@ -236,23 +244,52 @@ static double off_at(const struct even *e, size_t stretch)
     return usual > 0.0 && ns > 0.0 ? ns / usual - 1.0 : 0.0;
 }
 
+/* Close to normal, of variance 1, and the same on every machine: the sum of four even ones. */
+static double draw(size_t stretch)
+{
+    uint64_t bits = inq_hash_u64(stretch + 1);
+    double sum = 0.0;
+    for (int i = 0; i < 4; i++) {
+        sum += (double)((bits >> (16 * i)) & 0xffff) / 65535.0 - 0.5;
+    }
+    return sqrt(3.0) * sum;
+}
+
+/* What chance leaves in a stretch whose work is even: of a deviation that is work and chance the
+ * part that chance has in all of them, and what that does not tell, drawn. All of it taken from the
+ * deviation would come to the same ranks at once, in stretch after stretch. */
+static double left_of(const struct even *e, size_t stretch, double off)
+{
+    const struct content *content = &e->contents[e->alike[stretch]];
+    if (content->all <= content->noise || content->all <= 0.0) {
+        return off;
+    }
+    double part = content->noise / content->all;
+    double chance = e->squares[stretch] / (e->expect_ns[stretch] * e->expect_ns[stretch]);
+    return part * off + e->kernel * sqrt(chance * (1.0 - part)) * draw(stretch);
+}
+
 /* By stretch: what its compute is to be scaled by. */
 static void find_factors(struct even *e)
 {
-    for (size_t k = 0; k < count_stretches(e); k++) {
-        struct content *content = &e->contents[e->alike[k]];
-        double off = off_at(e, k);
-        if (e->expect_ns[k] > 0.0) {
-            double chance = e->squares[k] / (e->expect_ns[k] * e->expect_ns[k]);
-            content->all += off * off;
-            content->noise += e->common * e->common + e->kernel * e->kernel * chance;
+    size_t n_places = e->x->n_ranks * e->x->n_steps;
+    for (size_t p = 0; p < n_places; p++) {
+        for (size_t k = e->stretches.start[p]; k < e->stretches.start[p + 1]; k++) {
+            struct content *content = &e->contents[e->alike[k]];
+            double off = off_at(e, k) - e->common[p];
+            if (e->expect_ns[k] > 0.0) {
+                double chance = e->squares[k] / (e->expect_ns[k] * e->expect_ns[k]);
+                content->all += off * off;
+                content->noise += e->kernel * e->kernel * chance;
+            }
         }
     }
-    for (size_t k = 0; k < count_stretches(e); k++) {
-        const struct content *content = &e->contents[e->alike[k]];
-        double kept = content->all > content->noise ? sqrt(content->noise / content->all) : 1.0;
-        double off = off_at(e, k);
-        e->stretches.at[k].factor = (1.0 + kept * off) / (1.0 + off);
+    for (size_t p = 0; p < n_places; p++) {
+        for (size_t k = e->stretches.start[p]; k < e->stretches.start[p + 1]; k++) {
+            double off = off_at(e, k);
+            double left = e->common[p] + left_of(e, k, off - e->common[p]);
+            e->stretches.at[k].factor = e->expect_ns[k] > 0.0 ? (1.0 + left) / (1.0 + off) : 1.0;
+        }
     }
 }
 
@@ -294,7 +331,9 @@ static int even_work(struct even *e, struct inq_err *err)
     e->kernels = inq_mem_zalloc(n_stretches + 1, sizeof *e->kernels);
     e->alike = inq_mem_zalloc(n_stretches + 1, sizeof *e->alike);
     e->contents = inq_mem_zalloc(n_stretches + 1, sizeof *e->contents);
+    e->common = inq_mem_zalloc(e->x->n_ranks * e->x->n_steps + 1, sizeof *e->common);
     bool all = e->kernels != NULL && e->alike != NULL && e->contents != NULL;
+    all = all && e->common != NULL;
     if (!all || e->usual == NULL || e->of == NULL || e->update == NULL || e->expect_ns == NULL) {
         return no_memory(e, err);
     }
@@ -327,6 +366,7 @@ static int even_sequences(struct inq_repairing *x, struct inq_err *err)
     inq_mem_free(e.kernels);
     inq_mem_free(e.alike);
     inq_mem_free(e.contents);
+    inq_mem_free(e.common);
     return code;
 }
 

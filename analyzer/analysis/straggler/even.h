@@ -7,9 +7,10 @@
 
 /* For INQ_REPAIR_STAGES each role computes as long as the mean one. For INQ_REPAIR_SEQUENCES each
  * stretch of compute takes what its kernels take on the mean of the role's ranks and steps,
- * but for the part of its deviation that chips, clocks and single kernels have without any uneven
- * work: the optimizer's kernels, which do not depend on the batch, tell how much that is. Transfers
- * take their mean time, unless all are recorded to be of one size. Fails with INQ_NOMEM. */
+ * but for what chips, clocks and single kernels deviate by without any uneven work: the optimizer's
+ * kernels, which do not depend on the batch, tell how much longer the rank's step is, and how much
+ * single kernels vary. Transfers take their mean time, unless all are recorded to be of one size.
+ * Fails with INQ_NOMEM. */
 int inq_repair_evenly(struct inq_repairing *x, enum inq_repair_kind kind, struct inq_err *err);
 
 #endif

@@ -138,6 +138,34 @@ static void host_bound__of_one_step_is_supported(void **state)
     }
 }
 
+/* Of 6,000 ns that GPUs wait for their hosts: what is said where these are in something for
+ * `part_ns`. */
+static void expect_waiting_for(const char *what, int64_t part_ns, const char *title, bool graphs)
+{
+    struct inq_account_part part = {INQ_ACCOUNT_HOST, what, 2 * part_ns};
+    struct judged j = {0};
+    j.account.class_ns[INQ_ACCOUNT_HOST] = 6000;
+    j.account.rank_time_ns = (int64_t)2 * STEP_NS;
+    j.account.n_parts = 1;
+    j.account.parts = &part;
+    find_all(&j);
+    assert_int_equal(j.findings.n, 1);
+    assert_non_null(strstr(j.findings.at[0].title, title));
+    assert_int_equal(j.findings.at[0].n_fixes, graphs);
+    forget(&j);
+}
+
+/* A graph of launches loads no data: it is proposed only where hosts mostly launch. */
+static void host_bound__names_what_hosts_mostly_do(void **state)
+{
+    (void)state;
+    expect_waiting_for("data loading", 2999, "launch work", true);
+    expect_waiting_for("data loading", 3001, "data loading", false);
+    expect_waiting_for("memory allocation", 3001, "memory allocation", false);
+    expect_waiting_for("garbage collection", 3001, "garbage collection", false);
+    expect_waiting_for("kernel launches", 6000, "launch work", true);
+}
+
 /* What is said of 4,000 ns not covered, of which in `unsplit_ns` waiting and transfer are not
  * separable. */
 static void expect_exposed(int64_t unsplit_ns, const char *title, enum inq_confidence confidence)
@@ -307,6 +335,7 @@ int main(void)
         cmocka_unit_test(severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(host_bound__of_one_step_is_supported),
+        cmocka_unit_test(host_bound__names_what_hosts_mostly_do),
         cmocka_unit_test(exposed__is_called_transfer_where_it_is),
         cmocka_unit_test(exposed__asks_for_action_where_most_of_it_is_transfer),
         cmocka_unit_test(host__of_all_ranks_leaves_out_what_is_told_of_one),

@@ -148,6 +148,10 @@ static void detect__cost_of_uneven_work_without_the_noise(void **state)
     (void)state;
     expect_cost("dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
     expect_cost("dp=4,tp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
+    /* noise comes to another rank in each stretch, not to those whose work is longest */
+    expect_cost("dp=32,layers=4,micro_batches=2,sharded=1,gpus_per_host=4,steps=5,sigma=0.04,"
+                "seed=897721,gz=0,fault=uneven_seq:sigma=0.05",
+                10);
 }
 
 /* Gradients wait for the backward that makes them, also where their stream was busy until later: a

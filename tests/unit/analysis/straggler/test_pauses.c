@@ -107,18 +107,18 @@ static size_t pausing_behind(int64_t late_ns)
 }
 
 /* Of 100 ms some are hidden: hosts are ahead of their GPUs by some milliseconds. */
-static void pauses__are_half_as_long_as_the_longest(void **state)
+static void pauses__are_two_fifths_of_the_longest(void **state)
 {
     (void)state;
     assert_int_equal(pausing_behind(400000), 0);
-    assert_int_equal(pausing_behind(40000000), 0);
-    assert_int_equal(pausing_behind(52000000), 5);
+    assert_int_equal(pausing_behind(30000000), 0);
+    assert_int_equal(pausing_behind(42000000), 5);
 }
 
 /* Hosts whose times vary by factors, all ranks and all steps alike: 0.25 to 1 ms, half of them
- * within 1.4 times the median of 0.5 ms. One time a step is `late_ns`, on another rank each time.
- */
-static size_t pausing_among(int64_t late_ns)
+ * within 1.4 times the median of 0.5 ms; the longest of all is `rest_ns`. Once in each step it is
+ * `late_ns`, on another of `n_late` ranks each time. */
+static size_t pausing_among(int n_late, int64_t late_ns, int64_t rest_ns)
 {
     static const int64_t usual_ns[] = {250000, 354000, 500000, 707000, 1000000};
     struct lockstep_plan plan;
@@ -126,9 +126,10 @@ static size_t pausing_among(int64_t late_ns)
     lockstep_init(&plan, 10, 10);
     for (int r = 0; r < 10; r++) {
         for (int s = 0; s < 10; s++) {
-            plan.late_ns[r][s] = r == s ? late_ns : usual_ns[(r + 2 * s) % 5];
+            plan.late_ns[r][s] = r == s && r < n_late ? late_ns : usual_ns[(r + 2 * s) % 5];
         }
     }
+    plan.late_ns[0][2] = rest_ns; /* 1 ms before */
     return pausing_of(&plan);
 }
 
@@ -138,9 +139,20 @@ static size_t pausing_among(int64_t late_ns)
 static void pauses__stand_out_among_factors(void **state)
 {
     (void)state;
-    assert_int_equal(pausing_among(2500000), 0);
-    assert_int_equal(pausing_among(14500000), 0);
-    assert_int_equal(pausing_among(15500000), 10);
+    assert_int_equal(pausing_among(10, 2500000, 4000000), 0);
+    assert_int_equal(pausing_among(10, 14500000, 4000000), 0);
+    assert_int_equal(pausing_among(10, 15500000, 4000000), 10);
+}
+
+/* Nothing lies between 1 ms and the pauses, three or more of them: from 8 times what is 0.5 ms over
+ * the usual 0.5 ms on, factors need not say it. */
+static void pauses__stand_out_far_from_all_the_rest(void **state)
+{
+    (void)state;
+    assert_int_equal(pausing_among(10, 4300000, 1000000), 0);
+    assert_int_equal(pausing_among(10, 4900000, 1000000), 10);
+    assert_int_equal(pausing_among(4, 8000000, 1000000), 3); /* step 0 is not judged */
+    assert_int_equal(pausing_among(3, 8000000, 1000000), 0);
 }
 
 /* ---- generated runs -------------------------------------------------------------------------- */
@@ -156,13 +168,13 @@ static void expect_no_finding(const char *spec)
 }
 
 /* All ranks' pauses are one finding, which costs what is true within 1.5 points. */
-static void expect_all_pause(const char *spec, size_t n_ranks)
+static void expect_all_pause(const char *spec, enum inq_finding_kind kind, size_t n_ranks)
 {
     struct test_synth t = test_synth_open(spec, NULL);
     const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
     const struct inq_finding *first = &t.report->findings[0];
 
-    assert_int_equal(first->kind, INQ_FINDING_UNPLANNED_GC);
+    assert_int_equal(first->kind, kind);
     assert_int_equal(first->n_ranks, n_ranks);
     double share =
         (double)(truth->mean_step_ns - truth->mean_step_ns_healthy) / (double)truth->mean_step_ns;
@@ -176,7 +188,7 @@ static void pauses__that_others_hide_are_repaired_with_them(void **state)
 {
     (void)state;
     expect_all_pause("dp=8,experts=1,layers=4,steps=8,seed=20124,gz=0,fault=gc:every=5:delay=32ms",
-                     8);
+                     INQ_FINDING_UNPLANNED_GC, 8);
 }
 
 /* A GPU that has work left ends some of it just before the call behind a pause: the host had not
@@ -186,7 +198,7 @@ static void pauses__that_end_while_the_gpu_works_are_no_waits_for_it(void **stat
     (void)state;
     expect_all_pause("dp=4,tp=4,layers=6,gpus_per_host=2,steps=8,micro_batches=1,seed=39886,gz=0,"
                      "cpu_ops=0,fault=gc:every=5:delay=32ms",
-                     16);
+                     INQ_FINDING_UNPLANNED_GC, 16);
 }
 
 /* Hosts that run ahead take their pauses while the GPU works: one or two leave it idle, and nothing
@@ -234,6 +246,16 @@ static void pauses__of_a_rank_late_now_and_then_are_told_once(void **state)
     test_synth_close(&t);
 }
 
+/* Three ranks of a stage: the pauses of two are in all the waits of the third, which makes each
+ * late in most steps. */
+static void pauses__of_a_stage_of_three_are_told_once(void **state)
+{
+    (void)state;
+    expect_all_pause("dp=3,pp=2,micro_batches=1,layers=2,p2p=batched,labels=1,gpus_per_host=8,"
+                     "steps=12,seed=209228,gz=0,fault=gc:every=5:delay=8ms",
+                     INQ_FINDING_LATE_HOST, 6);
+}
+
 static void pauses__are_not_the_longest_of_noisy_host_times(void **state)
 {
     (void)state;
@@ -255,8 +277,10 @@ int main(void)
         cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
         cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
         cmocka_unit_test(pauses__of_most_ranks_in_one_step_count),
-        cmocka_unit_test(pauses__are_half_as_long_as_the_longest),
+        cmocka_unit_test(pauses__are_two_fifths_of_the_longest),
         cmocka_unit_test(pauses__stand_out_among_factors),
+        cmocka_unit_test(pauses__stand_out_far_from_all_the_rest),
+        cmocka_unit_test(pauses__of_a_stage_of_three_are_told_once),
         cmocka_unit_test(pauses__that_running_ahead_hides_are_repaired_with_them),
         cmocka_unit_test(pauses__that_others_hide_are_repaired_with_them),
         cmocka_unit_test(pauses__that_end_while_the_gpu_works_are_no_waits_for_it),

@@ -224,7 +224,7 @@ static int report(const struct job *job, size_t n, double wall)
 
 static int read_files(char **argv, int argc)
 {
-    struct job job = {.options = {.threaded = true}};
+    struct job job = {.options = {.threaded = true, .jobs = inq_threads(0)}};
     bool in_memory = false;
     int first = 0;
     for (; first < argc && argv[first][0] == '-'; first++) {
@@ -232,6 +232,7 @@ static int read_files(char **argv, int argc)
             job.options.no_isal = true;
         } else if (strcmp(argv[first], "--direct") == 0) {
             job.options.threaded = false;
+            job.options.jobs = 1;
         } else if (strcmp(argv[first], "--scan-only") == 0) {
             in_memory = true;
             job.options.threaded = false;

@@ -312,6 +312,8 @@ static int refuse(unsigned needs, struct inq_err *err)
 #define MAX_TIME_NS (INT64_MAX / 4)
 /* Spellings of op types that are remembered; more are looked up again. */
 #define MAX_SPELLINGS 256
+/* Types that are compared before they are looked up: a job has some ten. */
+enum { MAX_TYPES = 16 };
 
 /* What an op type's spelling means. */
 struct spelling {
@@ -353,13 +355,14 @@ struct row {
 struct table {
     struct inq_shard *shard;
     struct inq_op_header header;
-    bool has_header;        /* its line was passed */
-    int64_t offset;         /* of the line that is taken */
-    struct inq_map workers; /* hash of a worker -> index of its rank */
-    struct worker last;
-    uint32_t last_index;                      /* INQ_NONE before the first row */
+    bool has_header;                          /* its line was passed */
+    int64_t offset;                           /* of the line that is taken */
+    struct inq_map workers;                   /* hash of a worker -> index of its rank */
+    uint32_t last_index;                      /* of the last row's worker */
     struct spelling spellings[MAX_SPELLINGS]; /* by string id */
-    struct order *order;                      /* [cap_order] of each worker */
+    inq_str types[MAX_TYPES];                 /* the first few that occurred */
+    size_t n_types;
+    struct order *order; /* [cap_order] of each worker */
     size_t cap_order;
     struct inq_map ops; /* of workers whose order is lost: hash of an op -> its row */
     uint64_t n_unknown; /* ops of types not known */
@@ -491,12 +494,24 @@ static void parse_line(const void *ctx, const struct inq_line *line, void *out)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+static bool is_worker(const struct table *table, uint32_t index, const struct worker *worker)
+{
+    const struct inq_rank *rank = &table->shard->ranks[index];
+    return rank->rank == worker->rank && rank->stage == worker->stage &&
+           rank->dp_rank == worker->dp_rank;
+}
+
+/* Nearly every row is of the worker of the one before, or of the next in turn. */
 static int find_worker(struct table *table, const struct worker *worker, uint32_t *index,
                        struct inq_err *err)
 {
-    if (table->last_index != INQ_NONE && memcmp(worker, &table->last, sizeof *worker) == 0) {
-        *index = table->last_index;
-        return INQ_OK;
+    uint32_t n = (uint32_t)table->shard->n_ranks;
+    for (uint32_t i = 0; i < 2 && n > 0; i++) {
+        uint32_t at = (table->last_index + i) % n;
+        if (is_worker(table, at, worker)) {
+            *index = table->last_index = at;
+            return INQ_OK;
+        }
     }
     uint64_t key = inq_hash_bytes(worker, sizeof *worker);
     int code = INQ_OK;
@@ -511,15 +526,32 @@ static int find_worker(struct table *table, const struct worker *worker, uint32_
         rank->dp_rank = worker->dp_rank;
         code = inq_map_put(&table->workers, key, *index, err);
     }
-    table->last = *worker;
     table->last_index = *index;
+    return code;
+}
+
+static int name_type(struct table *table, const struct csv_field *field, inq_str *name,
+                     struct inq_err *err)
+{
+    const struct inq_strtab *names = &table->shard->names;
+    for (size_t i = 0; i < table->n_types; i++) {
+        *name = table->types[i];
+        if (inq_strtab_len(names, *name) == field->len &&
+            memcmp(inq_strtab_get(names, *name), field->text, field->len) == 0) {
+            return INQ_OK;
+        }
+    }
+    int code = inq_strtab_add(&table->shard->names, field->text, field->len, name, err);
+    if (code == INQ_OK && table->n_types < MAX_TYPES) {
+        table->types[table->n_types++] = *name;
+    }
     return code;
 }
 
 static int read_type(struct table *table, const struct csv_field *field, struct inq_ops_row *row,
                      struct inq_err *err)
 {
-    int code = inq_strtab_add(&table->shard->names, field->text, field->len, &row->name, err);
+    int code = name_type(table, field, &row->name, err);
     if (code != INQ_OK) {
         return code;
     }
@@ -723,7 +755,6 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     table->shard = shard;
-    table->last_index = INQ_NONE;
     size_t header = first_line(head, n);
     if (header == INQ_SOURCE_PEEK) { /* what its further columns are is not looked at */
         inq_damage_add(&shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)header);

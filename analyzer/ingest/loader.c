@@ -342,11 +342,10 @@ static struct inq_source_part find_bytes(const struct inq_ingest_options *option
                : (struct inq_source_part){.bytes = partial->bytes, .fd = -1, .size = partial->n};
 }
 
-static int read_file(struct reading *reading, bool threaded, int jobs, struct inq_err *err)
+static int read_file(struct reading *reading, bool threaded, struct inq_err *err)
 {
     struct inq_shard *shard = reading->shard;
-    struct inq_source_options options = {
-        .threaded = threaded, .jobs = jobs, .tick = tick, .tick_ctx = reading};
+    struct inq_source_options options = {.threaded = threaded, .tick = tick, .tick_ctx = reading};
     struct inq_err why = {0};
     const struct inq_discovered_file *file = &reading->loader->walk->files[reading->index];
     struct inq_source_part part = find_bytes(reading->loader->options, file);
@@ -415,10 +414,12 @@ int inq_load_file(void *ctx, size_t k, struct inq_err *err)
         shard->file.format = "unknown";
         code = reject_as(shard, file->reason);
     } else if (!done) {
-        /* towards the end there are fewer files than cores: read ahead on the idle ones */
+        /* towards the end there are fewer files than cores: read ahead and parse on the idle ones
+         */
         size_t left = loader->n_order - k;
         bool threaded = left < (size_t)loader->jobs && file->size >= WORTH_A_THREAD;
-        code = read_file(&reading, threaded, threaded ? loader->jobs / (int)left : 1, err);
+        shard->jobs = threaded ? loader->jobs / (int)left : 1;
+        code = read_file(&reading, threaded, err);
     }
     count(&loader->bytes_done, &reading.bytes, file->size);
     if (code == INQ_NOMEM) {

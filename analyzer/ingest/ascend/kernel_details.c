@@ -292,7 +292,8 @@ static int read_details(struct inq_source *source, struct inq_shard *shard, stru
     int code = inq_shard_add_rank(shard, &index, err);
     code = code == INQ_OK ? inq_source_peek(source, &head, &n, err) : code;
     if (code == INQ_OK) {
-        struct inq_lines lines = {.ctx = r,
+        struct inq_lines lines = {.jobs = shard->jobs,
+                                  .ctx = r,
                                   .row_size = sizeof(struct row),
                                   .parse = parse_line,
                                   .take = take_line,

@@ -763,7 +763,8 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     if (needs != 0) {
         code = refuse(needs, err);
     } else {
-        struct inq_lines lines = {.ctx = table,
+        struct inq_lines lines = {.jobs = shard->jobs,
+                                  .ctx = table,
                                   .row_size = sizeof(struct row),
                                   .parse = parse_line,
                                   .take = take_line,

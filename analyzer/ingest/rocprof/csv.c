@@ -180,7 +180,8 @@ static int read_kernels(struct inq_source *source, struct inq_shard *shard, stru
     r->process.shard = shard;
     code = inq_rocprof_begin(&r->process, err);
     if (code == INQ_OK) {
-        struct inq_lines lines = {.ctx = r,
+        struct inq_lines lines = {.jobs = shard->jobs,
+                                  .ctx = r,
                                   .row_size = sizeof(struct inq_rocprof_record),
                                   .parse = parse_line,
                                   .take = take_line,

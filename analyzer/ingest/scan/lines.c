@@ -299,7 +299,7 @@ int inq_lines_read(struct inq_source *source, const struct inq_lines *lines, str
     if (l == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
-    int jobs = inq_source_jobs(source);
+    int jobs = lines->jobs > 1 ? lines->jobs : 1;
     jobs = jobs < MAX_PIECES / PIECES_PER_CORE ? jobs : MAX_PIECES / PIECES_PER_CORE;
     l->how = lines;
     l->n_pieces = jobs > 1 ? (size_t)jobs * PIECES_PER_CORE : 1;

@@ -14,6 +14,7 @@ struct inq_line {
 };
 
 struct inq_lines {
+    int jobs; /* cores that parse; 0: 1 */
     void *ctx;
     size_t row_size;
     /* What the line says, into an all-zero row. Runs on any thread, beside `take`, which must not

@@ -493,11 +493,6 @@ int inq_source_open_memory(const void *bytes, size_t n, const struct inq_source_
     return inq_source_open_part("", &part, options, source, err);
 }
 
-int inq_source_jobs(const struct inq_source *source)
-{
-    return source->options.jobs > 1 ? source->options.jobs : 1;
-}
-
 bool inq_source_compressed(const struct inq_source *source)
 {
     return source->unpack.n_layers > 0;

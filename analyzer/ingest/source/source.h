@@ -11,7 +11,6 @@ struct inq_source;
 
 struct inq_source_options {
     bool threaded;     /* decompress ahead on an own thread */
-    int jobs;          /* cores that are idle while it is read, its reader's own among them; 0: 1 */
     size_t chunk_size; /* bytes of one chunk; 0: 256 KiB (tests use 1) */
     bool no_isal;      /* inflate with zlib even when ISA-L is built in */
     /* Called by inq_source_next on the consumer's thread before it delivers; may be NULL. INQ_OK
@@ -80,8 +79,6 @@ int inq_source_work_ahead(struct inq_source *source, inq_source_work work, size_
  * without delivering. *stop: it wants the source to end here (counted as LIMIT). */
 int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err);
 
-/* How many cores its reader may use. */
-int inq_source_jobs(const struct inq_source *source);
 bool inq_source_compressed(const struct inq_source *source);
 /* Whether its bytes are those of the file at inq_source_path, as they are; *size gets the bytes on
  * disk in all. */

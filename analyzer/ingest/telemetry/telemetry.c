@@ -515,7 +515,8 @@ static int read_telemetry(struct inq_source *source, struct inq_shard *shard, st
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     r->shard = shard;
-    struct inq_lines lines = {.ctx = r,
+    struct inq_lines lines = {.jobs = shard->jobs,
+                              .ctx = r,
                               .row_size = sizeof(struct row),
                               .parse = parse_line,
                               .take = take_line,

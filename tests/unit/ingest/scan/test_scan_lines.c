@@ -61,8 +61,9 @@ static struct taken read_lines(const char *text, size_t n, char separator, int j
     struct taken taken = {0};
     struct inq_source *source = NULL;
     struct inq_err err = {0};
-    struct inq_source_options options = {.jobs = jobs, .chunk_size = chunk, .threaded = jobs > 4};
-    struct inq_lines lines = {.ctx = &taken,
+    struct inq_source_options options = {.chunk_size = chunk, .threaded = jobs > 4};
+    struct inq_lines lines = {.jobs = jobs,
+                              .ctx = &taken,
                               .row_size = sizeof(struct row),
                               .parse = parse,
                               .take = take,

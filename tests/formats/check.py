@@ -132,10 +132,16 @@ def telemetry(inquest, folder):
 
 
 def beside(inquest, source, kind, folder):
-    """A run's files and those of another form beside them tell the same of it as its files alone."""
+    """A run's files and those of another form beside them tell the same of it as its files alone, and
+    how its collectives ran."""
     shutil.copytree(source, folder)
     run(sys.executable, os.path.join(HERE, "convert.py"), kind, source, folder)
     alone, both = report(inquest, source), report(inquest, folder)
+    told = [(row.pop("algorithm"), row.pop("channels")) for row in both["collectives"]["by_op"]]
+    none = [(row.pop("algorithm"), row.pop("channels")) for row in alone["collectives"]["by_op"]]
+    if set(told) != {("RING SIMPLE", 2)} or set(none) != {(None, None)}:
+        print("%s beside traces: algorithms and channels %s, without %s" % (kind, told, none))
+        return False
     return all(alone[key] == both[key] for key in ("findings", "collectives", "account"))
 
 

@@ -414,9 +414,11 @@ int inq_load_file(void *ctx, size_t k, struct inq_err *err)
         shard->file.format = "unknown";
         code = reject_as(shard, file->reason);
     } else if (!done) {
-        /* towards the end there are fewer files than cores: read ahead on the idle ones */
+        /* towards the end there are fewer files than cores: read ahead and parse on the idle ones
+         */
         size_t left = loader->n_order - k;
         bool threaded = left < (size_t)loader->jobs && file->size >= WORTH_A_THREAD;
+        shard->jobs = threaded ? loader->jobs / (int)left : 1;
         code = read_file(&reading, threaded, err);
     }
     count(&loader->bytes_done, &reading.bytes, file->size);

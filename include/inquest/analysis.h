@@ -184,7 +184,9 @@ struct inq_coll_stat {
     uint32_t group; /* index into inq_trace.groups */
     int32_t group_size;
     uint64_t count;
-    int64_t bytes; /* per op, nccl-tests size S; median; -1 unknown */
+    int64_t bytes;     /* per op, nccl-tests size S; median; -1 unknown */
+    inq_str algorithm; /* that most of them ran with, of those known; 0 unknown */
+    int32_t channels;  /* median of those known; -1 unknown */
     int64_t transfer_ns_median;
     int64_t wait_ns; /* summed over ranks */
     int64_t skew_ns_median;

@@ -191,7 +191,9 @@ struct inq_comm {
     /* Of a kernel that did several transfers at once: the record of the first among the rank's
      * comms; of such a record: the next one. */
     uint32_t batch;
-    bool from_name; /* deduced from the kernel's name only */
+    bool from_name;    /* deduced from the kernel's name only */
+    inq_str algorithm; /* "RING SIMPLE": NCCL's algorithm and protocol; 0: not recorded */
+    int32_t channels;  /* thread blocks that moved the data; 0: not recorded */
 };
 
 /* Labels of one op of an op table. -1: not given. */

@@ -158,6 +158,7 @@ struct job {
     struct text *texts; /* NULL: read the files */
     struct inq_shard *shards;
     uint64_t *raw;
+    int jobs; /* cores for a file that is alone */
     struct inq_source_options options;
 };
 
@@ -174,6 +175,7 @@ static int read_one(void *ctx, size_t i, struct inq_err *err)
     const char *head = NULL;
     size_t n = 0;
     job->shards[i].file.path = job->paths[i];
+    job->shards[i].jobs = job->jobs;
     code = inq_source_peek(source, &head, &n, err);
     const struct inq_reader *reader =
         code == INQ_OK ? inq_reader_find(head, n, job->paths[i]) : NULL;
@@ -224,7 +226,7 @@ static int report(const struct job *job, size_t n, double wall)
 
 static int read_files(char **argv, int argc)
 {
-    struct job job = {.options = {.threaded = true}};
+    struct job job = {.jobs = inq_threads(0), .options = {.threaded = true}};
     bool in_memory = false;
     int first = 0;
     for (; first < argc && argv[first][0] == '-'; first++) {
@@ -232,6 +234,7 @@ static int read_files(char **argv, int argc)
             job.options.no_isal = true;
         } else if (strcmp(argv[first], "--direct") == 0) {
             job.options.threaded = false;
+            job.jobs = 1;
         } else if (strcmp(argv[first], "--scan-only") == 0) {
             in_memory = true;
             job.options.threaded = false;

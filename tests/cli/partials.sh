@@ -94,7 +94,7 @@ done
 # of another version: both are told, and what to do
 printf 'INQPART\1\0\0\0' >"$work/old.inq"
 "$inquest" info "$work/old.inq" >"$work/said" 2>&1 || true
-tr -s ' \n' ' ' <"$work/said" | grep -q 'a partial of version 1, and this program reads version 4' ||
+tr -s ' \n' ' ' <"$work/said" | grep -q 'a partial of version 1, and this program reads version 5' ||
     fail "another version: $(cat "$work/said")"
 
 # what cannot be written is said, with the file

@@ -131,11 +131,17 @@ def telemetry(inquest, folder):
     return bad == 0
 
 
-def beside(inquest, source, kind, folder):
-    """A run's files and those of another form beside them tell the same of it as its files alone."""
+def beside(inquest, source, kind, folder, how):
+    """A run's files and those of another form beside them tell the same of it as its files alone, and
+    `how` its collectives ran: algorithm and channels."""
     shutil.copytree(source, folder)
     run(sys.executable, os.path.join(HERE, "convert.py"), kind, source, folder)
     alone, both = report(inquest, source), report(inquest, folder)
+    told = [(row.pop("algorithm"), row.pop("channels")) for row in both["collectives"]["by_op"]]
+    none = [(row.pop("algorithm"), row.pop("channels")) for row in alone["collectives"]["by_op"]]
+    if set(told) != {how} or set(none) != {(None, None)}:
+        print("%s beside traces: algorithms and channels %s, without %s" % (kind, told, none))
+        return False
     return all(alone[key] == both[key] for key in ("findings", "collectives", "account"))
 
 
@@ -193,10 +199,10 @@ def sizes(inquest, source, folder):
 
 def inspector(inquest, source, work):
     """Records beside the traces of the same run add nothing to it; those without times are counted."""
-    good = beside(inquest, source, "inspector", os.path.join(work, "beside"))
+    good = beside(inquest, source, "inspector", os.path.join(work, "beside"), ("RING SIMPLE", 2))
     if not good:
         print("inspector: records beside traces change the report")
-    if not beside(inquest, source, "nccl-profiler", os.path.join(work, "beside-dumps")):
+    if not beside(inquest, source, "nccl-profiler", os.path.join(work, "beside-dumps"), ("RING SIMPLE", 2)):
         print("nccl-profiler: dumps beside traces change the report")
         good = False
     good = agree(inquest, os.path.join(work, "beside")) and good
@@ -288,7 +294,7 @@ def profiler(inquest, work):
 
 def graphs(inquest, source, work):
     """Chakra graphs beside the traces that they are of are no second run."""
-    good = beside(inquest, source, "chakra", os.path.join(work, "graphs-beside"))
+    good = beside(inquest, source, "chakra", os.path.join(work, "graphs-beside"), (None, None))
     if not good:
         print("chakra: graphs beside traces change the report")
     return good

@@ -116,6 +116,46 @@ static int32_t group_size(const struct inq_trace *trace, const struct inq_collec
     return (int32_t)collective->n_members;
 }
 
+/* What most of the collectives ran with, of those that are known; of equals the first. A job uses a
+ * few: what comes later than MOST others is not counted. */
+static inq_str usual_algorithm(const struct all_figures *all, const uint32_t *order, size_t n)
+{
+    enum { MOST = 16 };
+    inq_str names[MOST];
+    size_t counts[MOST] = {0};
+    size_t n_names = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++) {
+        inq_str name = all->figures[order[i]].algorithm;
+        size_t k = 0;
+        while (k < n_names && names[k] != name) {
+            k++;
+        }
+        if (name != 0 && k < MOST) {
+            names[k] = name;
+            n_names = k == n_names ? n_names + 1 : n_names;
+            counts[k]++;
+        }
+    }
+    for (size_t k = 1; k < n_names; k++) {
+        best = counts[k] > counts[best] ? k : best;
+    }
+    return n_names > 0 ? names[best] : 0;
+}
+
+static int32_t usual_channels(const struct all_figures *all, const uint32_t *order, size_t n,
+                              int64_t *column)
+{
+    size_t n_known = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t channels = all->figures[order[i]].channels;
+        if (channels > 0) {
+            column[n_known++] = channels;
+        }
+    }
+    return n_known > 0 ? (int32_t)inq_lower_median_i64(column, n_known) : -1;
+}
+
 /* The collectives in order[0 .. n): one row. `column` is scratch, [n]. */
 static void fill_row(const struct all_figures *all, const uint32_t *order, size_t n,
                      int64_t *column, struct inq_coll_stat *row)
@@ -142,6 +182,8 @@ static void fill_row(const struct all_figures *all, const uint32_t *order, size_
     if (n_sized > 0) {
         row->bytes = inq_lower_median_i64(column, n_sized);
     }
+    row->algorithm = usual_algorithm(all, order, n);
+    row->channels = usual_channels(all, order, n, column);
     row->algbw_gbps = sized_bytes > 0 && sized_ns > 0 ? (double)sized_bytes / (double)sized_ns
                                                       : (double)NAN; /* bytes/ns = GB/s */
     row->busbw_gbps = row->algbw_gbps * inq_coll_bus_factor(row->kind, row->group_size);

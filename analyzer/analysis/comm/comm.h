@@ -12,6 +12,8 @@ struct inq_coll_figures {
     int64_t wait_ns;       /* summed over members; 0 when their ends disagree */
     int64_t transfer_ns;   /* median over members */
     int64_t bytes;         /* nccl-tests size S; -1 unknown */
+    inq_str algorithm;     /* of the first member that knows; 0 unknown */
+    int32_t channels;      /* the same */
     int64_t spread_ns;     /* of the ends; -1: kind does not synchronize, or not complete */
     int64_t raw_spread_ns; /* the same before the clocks were aligned */
 };

@@ -101,6 +101,19 @@ static int64_t bytes_of(const struct inq_trace *trace, const struct inq_collecti
     return bytes;
 }
 
+static void fill_algorithm(const struct inq_trace *trace, const struct inq_member *members,
+                           uint32_t n, struct inq_coll_figures *f)
+{
+    for (uint32_t i = 0; i < n && (f->algorithm == 0 || f->channels == 0); i++) {
+        const struct inq_rank *rank = &trace->ranks[members[i].rank];
+        uint32_t c = rank->events.comm ? rank->events.comm[members[i].event] : INQ_NONE;
+        if (c < rank->n_comms) {
+            f->algorithm = f->algorithm != 0 ? f->algorithm : rank->comms[c].algorithm;
+            f->channels = f->channels > 0 ? f->channels : rank->comms[c].channels;
+        }
+    }
+}
+
 void inq_coll_figures(const struct inq_trace *trace, const struct inq_collective *collective,
                       int64_t *scratch, struct inq_coll_figures *figures)
 {
@@ -119,6 +132,7 @@ void inq_coll_figures(const struct inq_trace *trace, const struct inq_collective
     }
     f->transfer_ns = inq_median_i64(scratch, n);
     f->bytes = bytes_of(trace, collective, members);
+    fill_algorithm(trace, members, n, f);
     if (collective->ends_disagree) {
         f->wait_ns = 0;
     }

@@ -59,6 +59,18 @@ static bool find_columns(const char *line, const char *end, struct titles *found
     return has[NAME] && has[CORE] && has[START] && has[DURATION];
 }
 
+/* Those of the first line. */
+static bool find_titles(const char *head, size_t n, struct titles *found)
+{
+    if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) {
+        head += 3;
+        n -= 3;
+    }
+    const char *stop = n > 0 ? memchr(head, '\n', n) : NULL;
+    found->n = 0;
+    return stop != NULL && find_columns(head, stop, found);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The wall clock in 2001: what is below counts from the start of something. And the year 2100. */
@@ -74,12 +86,18 @@ struct step {
     int64_t number, start_ns;
 };
 
+/* What a line says. Numbers: -1 not there. */
+struct row {
+    struct inq_text fields[N_COLUMNS];
+    int64_t start_ns, dur_ns, step, stream, device;
+    bool good, comm; /* comm: of a collective */
+};
+
 struct reading {
     struct inq_shard *shard;
     struct inq_rank *rank;
     struct titles titles;
-    bool has_titles;
-    struct inq_text fields[N_COLUMNS];
+    bool has_titles; /* the line of them was passed */
     struct step *steps;
     size_t n_steps, cap_steps;
     int64_t end_ns;
@@ -94,16 +112,15 @@ static int add_name(struct reading *r, struct inq_text text, inq_str *name, stru
     return inq_scan_name(text, &r->shard->names, name, err);
 }
 
-static int64_t number_of(const struct reading *r, enum column column)
+static int64_t number_of(const struct row *row, enum column column)
 {
     int64_t value;
-    struct inq_text text = r->fields[column];
+    struct inq_text text = row->fields[column];
     return text.n > 0 && inq_scan_int(text.p, text.n, &value) && value >= 0 ? value : -1;
 }
 
-static int note_step(struct reading *r, int64_t start_ns, struct inq_err *err)
+static int note_step(struct reading *r, int64_t number, int64_t start_ns, struct inq_err *err)
 {
-    int64_t number = number_of(r, STEP);
     if (number < 0) {
         return INQ_OK;
     }
@@ -144,84 +161,92 @@ static int add_comm(struct reading *r, inq_str name, uint32_t *index, struct inq
     return code == INQ_OK ? inq_rank_add_comm(r->rank, &comm, index, err) : code;
 }
 
-static int add_launch(struct reading *r, uint32_t *index, struct inq_err *err)
+static int add_launch(struct reading *r, const struct row *row, uint32_t *index,
+                      struct inq_err *err)
 {
     struct inq_launch launch = {0};
-    int code = add_name(r, r->fields[TYPE], &launch.op, err);
-    code = code == INQ_OK ? add_name(r, r->fields[SHAPES], &launch.dims, err) : code;
-    code = code == INQ_OK ? add_name(r, r->fields[DTYPES], &launch.types, err) : code;
+    int code = add_name(r, row->fields[TYPE], &launch.op, err);
+    code = code == INQ_OK ? add_name(r, row->fields[SHAPES], &launch.dims, err) : code;
+    code = code == INQ_OK ? add_name(r, row->fields[DTYPES], &launch.types, err) : code;
     return code == INQ_OK ? inq_launches_add(&r->shard->launches, &launch, index, err) : code;
 }
 
 /* What ran it is no core where it is a collective. */
-static bool is_collective(const struct reading *r)
+static bool is_collective(const struct row *row)
 {
-    struct inq_text core = r->fields[CORE];
-    struct inq_text name = r->fields[NAME];
+    struct inq_text core = row->fields[CORE];
+    struct inq_text name = row->fields[NAME];
     return inq_text_is(core, "HCCL") || inq_text_is(core, "COMMUNICATION") ||
            (name.n > 5 && strncasecmp(name.p, "hcom_", 5) == 0 && !inq_text_is(core, "AI_CORE") &&
             !inq_text_is(core, "AI_VECTOR_CORE"));
 }
 
-static int add_row(struct reading *r, int64_t start_ns, int64_t dur_ns, struct inq_err *err)
+static int add_row(struct reading *r, const struct row *own, struct inq_err *err)
 {
-    struct inq_event_row row = {.start_ns = start_ns,
-                                .dur_ns = dur_ns,
+    struct inq_event_row row = {.start_ns = own->start_ns,
+                                .dur_ns = own->dur_ns,
                                 .call = INQ_NONE,
                                 .comm = INQ_NONE,
                                 .label = INQ_NONE,
                                 .kind = INQ_EVENT_KERNEL};
-    int code = add_name(r, r->fields[NAME], &row.name, err);
+    int code = add_name(r, own->fields[NAME], &row.name, err);
     if (code != INQ_OK) {
         return code;
     }
-    bool comm = is_collective(r);
+    bool comm = own->comm;
     row.cls = comm ? INQ_CLASS_COMM : inq_kernel_class(&r->classes, &r->shard->names, row.name);
     if (row.cls == INQ_CLASS_COMM && !comm) {
         return INQ_OK; /* a core that runs all of a collective, which has its own row */
     }
     row.kind = row.cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : INQ_EVENT_KERNEL;
-    int64_t stream = number_of(r, STREAM);
-    int64_t device = number_of(r, DEVICE);
     int64_t lane = comm ? LANE_COMM : row.cls == INQ_CLASS_COPY ? LANE_COPY : LANE_COMPUTE;
-    code = inq_rank_lane(r->rank, INQ_LANE_STREAM, device <= INT32_MAX ? (int32_t)device : -1,
-                         stream >= 0 && !comm ? stream : lane, &row.lane, err);
+    code = inq_rank_lane(r->rank, INQ_LANE_STREAM,
+                         own->device <= INT32_MAX ? (int32_t)own->device : -1,
+                         own->stream >= 0 && !comm ? own->stream : lane, &row.lane, err);
     code = code == INQ_OK && comm ? add_comm(r, row.name, &row.comm, err) : code;
-    code = code == INQ_OK && !comm ? add_launch(r, &row.launch, err) : code;
-    code = code == INQ_OK ? note_step(r, start_ns, err) : code;
-    r->end_ns = start_ns + dur_ns > r->end_ns ? start_ns + dur_ns : r->end_ns;
-    r->rank->has_clock_epoch = r->rank->has_clock_epoch || start_ns >= MIN_EPOCH_NS;
+    code = code == INQ_OK && !comm ? add_launch(r, own, &row.launch, err) : code;
+    code = code == INQ_OK ? note_step(r, own->step, own->start_ns, err) : code;
+    int64_t end_ns = own->start_ns + own->dur_ns;
+    r->end_ns = end_ns > r->end_ns ? end_ns : r->end_ns;
+    r->rank->has_clock_epoch = r->rank->has_clock_epoch || own->start_ns >= MIN_EPOCH_NS;
     return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
 }
 
-static int take_line(void *ctx, const char *line, size_t n, int64_t offset, struct inq_err *err)
+static void parse_line(const void *ctx, const struct inq_line *line, void *out)
 {
-    struct reading *r = ctx;
+    const struct reading *r = ctx;
+    struct row *row = out;
     struct inq_text field;
-    int64_t start_ns = 0;
-    int64_t dur_ns = 0;
     bool fraction = false;
-    const char *end = line + n;
-    if (!r->has_titles) {
-        r->has_titles = find_columns(line, end, &r->titles);
-        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_GARBAGE, r->has_titles ? 0 : n, offset);
-        return INQ_OK;
-    }
-    memset(r->fields, 0, sizeof r->fields);
-    for (int i = 0; i < r->titles.n && inq_csv_field(&line, end, &field); i++) {
+    const char *at = line->p;
+    for (int i = 0; i < r->titles.n && inq_csv_field(&at, line->p + line->n, &field); i++) {
         if (r->titles.column[i] < N_COLUMNS) {
-            r->fields[r->titles.column[i]] = field;
+            row->fields[r->titles.column[i]] = field;
         }
     }
+    struct inq_text start = row->fields[START];
+    struct inq_text dur = row->fields[DURATION];
+    row->good = row->fields[NAME].n > 0 && start.n > 0 && dur.n > 0 &&
+                inq_scan_time(start.p, start.n, &row->start_ns, &fraction) &&
+                inq_scan_time(dur.p, dur.n, &row->dur_ns, &fraction) && row->start_ns >= 0 &&
+                row->start_ns <= MAX_TIME_NS && row->dur_ns >= 0 && row->dur_ns <= MAX_DUR_NS;
+    row->comm = is_collective(row);
+    row->step = number_of(row, STEP);
+    row->stream = number_of(row, STREAM);
+    row->device = number_of(row, DEVICE);
+}
+
+static int take_line(void *ctx, const struct inq_line *line, void *row, struct inq_err *err)
+{
+    struct reading *r = ctx;
+    const struct row *own = row;
+    if (!r->has_titles) { /* the first line, as sniffed */
+        r->has_titles = true;
+        return INQ_OK;
+    }
     r->shard->file.events++;
-    struct inq_text start = r->fields[START];
-    struct inq_text dur = r->fields[DURATION];
-    bool good = r->fields[NAME].n > 0 && start.n > 0 && dur.n > 0 &&
-                inq_scan_time(start.p, start.n, &start_ns, &fraction) &&
-                inq_scan_time(dur.p, dur.n, &dur_ns, &fraction) && start_ns >= 0 &&
-                start_ns <= MAX_TIME_NS && dur_ns >= 0 && dur_ns <= MAX_DUR_NS;
-    inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_BAD_EVENT, !good, offset);
-    return good ? add_row(r, start_ns, dur_ns, err) : INQ_OK;
+    inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_BAD_EVENT, !own->good, line->offset);
+    return own->good ? add_row(r, own, err) : INQ_OK;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -257,18 +282,26 @@ static int add_steps(struct reading *r, struct inq_err *err)
 static int read_details(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
     uint32_t index = 0;
-    struct inq_window window = {0};
+    const char *head = NULL;
+    size_t n = 0;
     struct reading *r = inq_mem_zalloc(1, sizeof *r);
     if (r == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     shard->file.format = inq_reader_ascend.name;
     int code = inq_shard_add_rank(shard, &index, err);
-    code = code == INQ_OK ? inq_window_init(&window, source, err) : code;
+    code = code == INQ_OK ? inq_source_peek(source, &head, &n, err) : code;
     if (code == INQ_OK) {
+        struct inq_lines lines = {.jobs = shard->jobs,
+                                  .ctx = r,
+                                  .row_size = sizeof(struct row),
+                                  .parse = parse_line,
+                                  .take = take_line,
+                                  .damage = &shard->file.damage};
         r->shard = shard;
         r->rank = &shard->ranks[index];
-        code = inq_csv_lines(&window, take_line, r, &shard->file.damage, err);
+        (void)find_titles(head, n, &r->titles);
+        code = inq_lines_read(source, &lines, err);
     }
     if (code == INQ_OK) {
         code = inq_strtab_add(&shard->names, "Ascend NPU", 10, &r->rank->device_name, err);
@@ -278,7 +311,6 @@ static int read_details(struct inq_source *source, struct inq_shard *shard, stru
         shard->file.reason = r->rank->events.n > 0 ? "no launches: they are in trace_view.json"
                                                    : "no device work is recognized";
     }
-    inq_window_release(&window);
     inq_kernel_classes_release(&r->classes);
     inq_mem_free(r->steps);
     inq_mem_free(r);
@@ -289,12 +321,7 @@ static int sniff_details(const char *head, size_t n, const char *path)
 {
     struct titles found;
     (void)path;
-    if (n >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) {
-        head += 3;
-        n -= 3;
-    }
-    const char *stop = n > 0 ? memchr(head, '\n', n) : NULL;
-    return stop != NULL && find_columns(head, stop, &found) ? 97 : 0;
+    return find_titles(head, n, &found) ? 97 : 0;
 }
 
 static size_t folder_of(const struct inq_shard *shard)

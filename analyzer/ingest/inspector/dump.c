@@ -16,9 +16,9 @@
 
 /* Texts point into the text that was scanned, n == 0: not there. Numbers: -1 not there. */
 struct event {
-    struct inq_text name, cat, phase, comm, dtype;
+    struct inq_text name, cat, phase, comm, dtype, algorithm, protocol;
     int64_t id, pid, ts_ns;
-    int64_t seq, place, peer, count;
+    int64_t seq, place, peer, count, channels;
     int64_t gpu_start_ns, gpu_stop_ns;
     bool bad_number;
 };
@@ -30,6 +30,7 @@ static const struct event EMPTY = {.id = -1,
                                    .place = -1,
                                    .peer = -1,
                                    .count = -1,
+                                   .channels = -1,
                                    .gpu_start_ns = -1,
                                    .gpu_stop_ns = -1};
 
@@ -56,6 +57,9 @@ static const struct field fields[] = {
     {"Peer", NUMBER, AT(peer)},
     {"Count", NUMBER, AT(count)},
     {"Datatype", TEXT, AT(dtype)},
+    {"Algorithm", TEXT, AT(algorithm)},
+    {"Protocol", TEXT, AT(protocol)},
+    {"nChannels", NUMBER, AT(channels)},
     {"StartGpuClk", NUMBER, AT(gpu_start_ns)},
     {"StopGpuClk", NUMBER, AT(gpu_stop_ns)},
 };
@@ -207,7 +211,12 @@ static int add_comm(struct reading *r, const struct event *event, uint32_t group
     comm.dtype_bytes = bytes_of(event->dtype);
     comm.in_elems = event->count;
     comm.out_elems = event->count;
+    bool has_channels = event->channels > 0 && event->channels <= INT32_MAX;
+    comm.channels = has_channels ? (int32_t)event->channels : 0;
     int code = inq_scan_name(event->name, &r->shard->names, &comm.op_name, err);
+    code = code == INQ_OK ? inq_nccl_algorithm(&r->shard->names, event->algorithm, event->protocol,
+                                               &comm.algorithm, err)
+                          : code;
     r->op.name = comm.op_name;
     return code == INQ_OK ? inq_rank_add_comm(&r->shard->ranks[r->rank], &comm, index, err) : code;
 }

@@ -15,10 +15,12 @@
  * since the epoch, INQ_TIME_NONE not there. */
 struct record {
     struct inq_text id, comm_name, host, op; /* op: "AllReduce", "Send" */
+    struct inq_text algorithm, protocol;     /* "RING", "SIMPLE" */
     int64_t rank, n_ranks, pid;              /* rank: the place in the communicator */
     int64_t sn, bytes, peer, exec_ns;
     int64_t op_start_ns; /* when the host enqueued it */
     int64_t stop_ns;     /* when the last of its channels was seen to have stopped */
+    int32_t channels;    /* that were seen to have stopped */
     bool p2p;
     bool marker;     /* dump_stats: what follows is of the communicator that it names */
     bool bad_number; /* some field's number could not be read */
@@ -44,7 +46,7 @@ struct field {
 
 #define AT(member) offsetof(struct record, member)
 
-enum { P2P = 0, N_FIELDS = 18 };
+enum { P2P = 0, N_FIELDS = 20 };
 
 static const struct field fields[N_FIELDS] = {
     [P2P] = {"p2p", TEXT, AT(op)},
@@ -52,6 +54,8 @@ static const struct field fields[N_FIELDS] = {
     {"comm_name", TEXT, AT(comm_name)},
     {"hostname", TEXT, AT(host)},
     {"coll", TEXT, AT(op)},
+    {"coll_algo", TEXT, AT(algorithm)},
+    {"coll_proto", TEXT, AT(protocol)},
     {"rank", NUMBER, AT(rank)},
     {"n_ranks", NUMBER, AT(n_ranks)},
     {"pid", NUMBER, AT(pid)},
@@ -92,6 +96,7 @@ static void take_number(const struct field *field, struct inq_text text, struct 
         *out = value;
     } else if (value >= INQ_NCCL_MIN_EPOCH_NS) {
         *out = *out == INQ_TIME_NONE || value > *out ? value : *out; /* of channels: the last */
+        record->channels += field->at == AT(stop_ns);
     }
 }
 
@@ -357,8 +362,13 @@ static int add_op(struct reading *r, const struct record *record, struct inq_err
     comm.peer = has_peer ? (int32_t)record->peer : -1;
     int code = inq_scan_name(record->op, &r->shard->names, &comm.op_name, err);
     comm.kind = kind_of(r, comm.op_name);
+    comm.channels = record->channels;
     set_size(&comm, record->bytes, r->size);
     row.name = comm.op_name;
+    if (code == INQ_OK) {
+        code = inq_nccl_algorithm(&r->shard->names, record->algorithm, record->protocol,
+                                  &comm.algorithm, err);
+    }
     if (code == INQ_OK) {
         code = lane_of(r, &row.lane, err);
     }

@@ -32,4 +32,9 @@ int inq_nccl_read_objects(struct inq_source *source, const struct inq_nccl_objec
  * files of one process, and gives the places of the processes that ran together their ranks. */
 int inq_inspector_join(struct inq_shard *shards, size_t n, struct inq_err *err);
 
+/* "RING SIMPLE" of an algorithm and a protocol, either of which may be missing (n == 0); 0: both.
+ * Fails as inq_scan_name. */
+int inq_nccl_algorithm(struct inq_strtab *names, struct inq_text algorithm,
+                       struct inq_text protocol, inq_str *name, struct inq_err *err);
+
 #endif

@@ -6,6 +6,28 @@
 
 #include <string.h>
 
+int inq_nccl_algorithm(struct inq_strtab *names, struct inq_text algorithm,
+                       struct inq_text protocol, inq_str *name, struct inq_err *err)
+{
+    enum { MOST = 32 }; /* bytes of either: "COLLNET_DIRECT" */
+    char text[2 * MOST + 1];
+    uint32_t n = 0;
+    *name = 0;
+    if (algorithm.n > MOST || protocol.n > MOST || algorithm.n + protocol.n == 0) {
+        return INQ_OK;
+    }
+    for (uint32_t i = 0; i < algorithm.n; i++) {
+        text[n++] = algorithm.p[i];
+    }
+    if (algorithm.n > 0 && protocol.n > 0) {
+        text[n++] = ' ';
+    }
+    for (uint32_t i = 0; i < protocol.n; i++) {
+        text[n++] = protocol.p[i];
+    }
+    return inq_scan_name((struct inq_text){text, n}, names, name, err);
+}
+
 /* Passes over what is no object, up to the next line. */
 static int pass_line(struct inq_window *w, struct inq_err *err)
 {

@@ -282,6 +282,7 @@ static int copy_comms(struct inq_shard *to, const struct inq_shard *from, const 
         comm.group = comm.group < from->n_groups ? groups[comm.group] : INQ_NONE;
         comm.dtype = 0;
         code = copy_name(to, from, comm.op_name, &comm.op_name, err);
+        code = code == INQ_OK ? copy_name(to, from, comm.algorithm, &comm.algorithm, err) : code;
         if (code == INQ_OK) {
             code = inq_rank_add_comm(&to->ranks[0], &comm, &index, err);
         }
@@ -474,14 +475,18 @@ enum { MOST_RANKS = 64 };
 
 /* The communication of a rank, by start. */
 struct work {
+    struct inq_shard *shard;
     struct inq_rank *rank;
     uint32_t *row;
     size_t n;
 };
 
 struct agreement {
-    struct inq_rank *rank; /* of the trace */
-    size_t found, sizes, durations, given;
+    struct inq_shard *shard; /* of the trace */
+    size_t rank;             /* of its ranks */
+    size_t found, sizes, durations;
+    size_t algorithms;              /* of both, that differ */
+    size_t given, given_algorithms; /* sizes; algorithms or channels */
     double off_ns; /* starts of those found are apart, and a second for each that is not */
 };
 
@@ -500,12 +505,14 @@ static struct inq_comm *comm_of(const struct work *w, size_t i)
     return &w->rank->comms[w->rank->events.comm[w->row[i]]];
 }
 
-static int list_work(struct inq_rank *rank, struct work *w, struct inq_err *err)
+static int list_work(struct inq_shard *shard, size_t r, struct work *w, struct inq_err *err)
 {
+    struct inq_rank *rank = &shard->ranks[r];
     const struct inq_events *e = &rank->events;
     int64_t *start_ns = inq_mem_alloc((e->n + 1) * sizeof *start_ns);
     uint32_t *rows = inq_mem_alloc((e->n + 1) * sizeof *rows);
-    *w = (struct work){.rank = rank, .row = inq_mem_alloc((e->n + 1) * sizeof *w->row)};
+    *w = (struct work){
+        .shard = shard, .rank = rank, .row = inq_mem_alloc((e->n + 1) * sizeof *w->row)};
     int code = start_ns != NULL && rows != NULL && w->row != NULL
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "out of memory for %zu operations", e->n);
@@ -556,14 +563,42 @@ static bool give_size(const struct inq_comm *from, struct inq_comm *to)
     return true;
 }
 
+/* So are the algorithm and its channels. */
+static int give_algorithm(const struct work *own, size_t i, const struct work *other, size_t k,
+                          struct agreement *result, struct inq_err *err)
+{
+    const struct inq_comm *from = comm_of(own, i);
+    struct inq_comm *to = comm_of(other, k);
+    bool gives =
+        (from->algorithm != 0 && to->algorithm == 0) || (from->channels > 0 && to->channels == 0);
+    int code = to->algorithm == 0
+                   ? copy_name(other->shard, own->shard, from->algorithm, &to->algorithm, err)
+                   : INQ_OK;
+    to->channels = to->channels == 0 ? from->channels : to->channels;
+    result->given_algorithms += gives;
+    return code;
+}
+
+static bool differ_in_algorithm(const struct work *own, size_t i, const struct work *other,
+                                size_t k)
+{
+    inq_str a = comm_of(own, i)->algorithm;
+    inq_str b = comm_of(other, k)->algorithm;
+    return a != 0 && b != 0 &&
+           strcmp(inq_strtab_get(&own->shard->names, a), inq_strtab_get(&other->shard->names, b)) !=
+               0;
+}
+
 /* What is begun at once by both is the same whatever comes before it: each kernel is found once.
  * `give`: what is found gets what only the records know. */
-static struct agreement compare(const struct work *own, const struct work *other, bool *taken,
-                                bool give)
+static int compare(const struct work *own, const struct work *other, bool *taken, bool give,
+                   struct agreement *agreement, struct inq_err *err)
 {
-    struct agreement result = {.rank = other->rank};
+    struct agreement result = {.shard = other->shard,
+                               .rank = (size_t)(other->rank - other->shard->ranks)};
     size_t first = 0;
-    for (size_t i = 0; i < own->n; i++) {
+    int code = INQ_OK;
+    for (size_t i = 0; i < own->n && code == INQ_OK; i++) {
         size_t found = other->n;
         while (first < other->n && end_of(other, first) < start_of(own, i)) {
             first++;
@@ -582,26 +617,30 @@ static struct agreement compare(const struct work *own, const struct work *other
         int64_t bytes[] = {bytes_of(comm_of(own, i)), bytes_of(comm_of(other, found))};
         taken[found] = true;
         result.found++;
+        result.algorithms += differ_in_algorithm(own, i, other, found);
         result.given += give && give_size(comm_of(own, i), comm_of(other, found));
+        code = give ? give_algorithm(own, i, other, found, &result, err) : INQ_OK;
         result.off_ns += (double)llabs(start_of(other, found) - start_of(own, i));
         result.sizes += bytes[0] >= 0 && bytes[1] >= 0 && bytes[0] != bytes[1];
         result.durations +=
             llabs(a - b) > LATE_NS && (double)llabs(a - b) > APART * (double)(a > b ? a : b);
     }
-    return result;
+    *agreement = result;
+    return code;
 }
 
-static int compare_rank(const struct work *own, struct inq_rank *rank, bool give,
+static int compare_rank(const struct work *own, struct inq_shard *shard, size_t rank, bool give,
                         struct agreement *best, struct inq_err *err)
 {
     struct work other;
-    int code = list_work(rank, &other, err);
+    int code = list_work(shard, rank, &other, err);
     bool *taken = inq_mem_zalloc(other.n + 1, sizeof *taken);
     if (code == INQ_OK && taken == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu operations", other.n);
     }
     if (code == INQ_OK) {
-        struct agreement result = compare(own, &other, taken, give);
+        struct agreement result;
+        code = compare(own, &other, taken, give, &result, err);
         *best = give || result.off_ns < best->off_ns ? result : *best;
     }
     inq_mem_free(other.row);
@@ -624,29 +663,38 @@ static int explain_agreement(struct inq_shard *own, struct inq_shard *shards, si
     struct agreement best = {.off_ns = (double)INFINITY};
     struct work work;
     size_t looked = 0;
-    int code = list_work(&own->ranks[0], &work, err);
+    int code = list_work(own, 0, &work, err);
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         bool other = shards[i].file.read && &shards[i] != own && !is_either(&shards[i]);
         for (size_t r = 0; other && r < shards[i].n_ranks && code == INQ_OK; r++) {
             if (looked < MOST_RANKS && same_host(own, &shards[i], r)) {
-                code = compare_rank(&work, &shards[i].ranks[r], false, &best, err);
+                code = compare_rank(&work, &shards[i], r, false, &best, err);
                 looked++;
             }
         }
     }
-    if (code == INQ_OK && best.rank != NULL && (double)best.found >= FOUND * (double)work.n) {
-        code = compare_rank(&work, best.rank, true, &best, err);
+    if (code == INQ_OK && best.shard != NULL && (double)best.found >= FOUND * (double)work.n) {
+        code = compare_rank(&work, best.shard, best.rank, true, &best, err);
     }
     if (code == INQ_OK) {
-        char given[64] = "";
+        char more[160] = "";
+        if (best.algorithms > 0) {
+            (void)snprintf(more, sizeof more, ", %zu of another algorithm", best.algorithms);
+        }
         if (best.given > 0) {
-            (void)snprintf(given, sizeof given, "; %zu get their size from here", best.given);
+            (void)snprintf(more + strlen(more), sizeof more - strlen(more),
+                           "; %zu get their size from here", best.given);
+        }
+        if (best.given_algorithms > 0) {
+            (void)snprintf(more + strlen(more), sizeof more - strlen(more),
+                           "; %zu get their algorithm and channels from here",
+                           best.given_algorithms);
         }
         *text = inq_arena_asprintf(
             &own->arena,
             "its operations are in the traces beside it, which hold more: %zu of %zu found there, "
             "%zu of another size, %zu of another duration%s",
-            best.found, work.n, best.sizes, best.durations, given);
+            best.found, work.n, best.sizes, best.durations, more);
         code = *text != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     inq_mem_free(work.row);

@@ -253,6 +253,27 @@ static size_t list_kind(const struct inq_kineto *k, enum inq_coll_kind kind, boo
     return n;
 }
 
+/* How many of the backend's rows come before the one of the first record, *pairs: how many are of a
+ * record each. A capture begins between calls and their work, and ends before the backend's threads
+ * say that the last is done, so that rows lack their record in front, and records their row behind.
+ * None begins before its call: where one would, which belong together is not known. */
+static size_t find_pairs(const struct half *work, size_t n, const struct half *records,
+                         size_t n_records, size_t *pairs)
+{
+    size_t early = 0;
+    while (n_records > 0 && early < n && work[early].start_ns < records[0].start_ns) {
+        early++;
+    }
+    early = n - early > n_records ? n - n_records : early;
+    *pairs = n - early < n_records ? n - early : n_records;
+    for (size_t i = 0; i < *pairs; i++) {
+        if (work[early + i].start_ns < records[i].start_ns) {
+            *pairs = 0;
+        }
+    }
+    return early;
+}
+
 static int join_kind(struct inq_kineto *k, enum inq_coll_kind kind, struct half *work,
                      struct half *records)
 {
@@ -266,15 +287,14 @@ static int join_kind(struct inq_kineto *k, enum inq_coll_kind kind, struct half 
         }
         return code;
     }
-    if (n != n_records) { /* cut at one of its ends: which belong together is not known */
-        return INQ_OK;
-    }
     int code = inq_sort(work, n, sizeof *work, compare_halves, NULL, k->err);
     if (code == INQ_OK) {
-        code = inq_sort(records, n, sizeof *records, compare_halves, NULL, k->err);
+        code = inq_sort(records, n_records, sizeof *records, compare_halves, NULL, k->err);
     }
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        e->comm[work[i].row] = e->comm[records[i].row];
+    size_t pairs = 0;
+    size_t early = code == INQ_OK ? find_pairs(work, n, records, n_records, &pairs) : 0;
+    for (size_t i = 0; i < pairs; i++) {
+        e->comm[work[early + i].row] = e->comm[records[i].row];
     }
     return code;
 }

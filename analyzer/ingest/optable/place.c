@@ -14,9 +14,16 @@
 /* Which op of a micro-batch: others wait for nothing and nothing waits for them. */
 enum pass { PASS_NONE, PASS_FORWARD, PASS_BACKWARD };
 
+/* Rows [first, first + n) of a rank that follow each other in one stage of one step. */
+struct block {
+    int32_t dp_rank, step, stage;
+    uint32_t rank;
+    size_t first, n;
+};
+
 struct op {
     uint32_t rank, row;
-    int32_t stage, step, dp_rank;
+    int32_t stage;
     int32_t micro_batch, chunk; /* chunk: 0 where there is none */
     enum pass pass;
     bool is_plain; /* of a schedule of whole backward passes */
@@ -30,9 +37,12 @@ struct lane {
 };
 
 struct placer {
+    struct block *blocks;
+    size_t n_blocks, cap_blocks;
+    /* of one DP rank's step: */
     struct op *ops, *scratch;
     size_t n;
-    struct lane *lanes; /* of one DP rank's step, by stage */
+    struct lane *lanes; /* by stage */
     size_t n_lanes;
     uint32_t
         *stack; /* lanes whose next op may be ready; each op puts there one more, two if forced */
@@ -51,16 +61,16 @@ static enum pass pass_of(enum inq_op_type type)
     return type == INQ_OP_BACKWARD || type == INQ_OP_BACKWARD_INPUT ? PASS_BACKWARD : PASS_NONE;
 }
 
-static int compare_ops(const void *a, const void *b, void *ctx)
+static int compare_blocks(const void *a, const void *b, void *ctx)
 {
     (void)ctx;
-    const struct op *x = a;
-    const struct op *y = b;
+    const struct block *x = a;
+    const struct block *y = b;
     const int64_t keys[][2] = {{x->dp_rank, y->dp_rank},
                                {x->step, y->step},
                                {x->stage, y->stage},
                                {x->rank, y->rank},
-                               {x->row, y->row}};
+                               {(int64_t)x->first, (int64_t)y->first}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (keys[i][0] != keys[i][1]) {
             return keys[i][0] < keys[i][1] ? -1 : 1;
@@ -69,30 +79,82 @@ static int compare_ops(const void *a, const void *b, void *ctx)
     return 0;
 }
 
-static int collect(const struct inq_shard *shard, struct placer *placer, struct inq_err *err)
+/* Which rows belong together, by DP rank, step and stage: a block has tens of ops as a rule, so
+ * that sorting blocks is a small part of what sorting ops would be. */
+static int find_blocks(const struct inq_shard *shard, struct placer *placer, struct inq_err *err)
 {
-    size_t n = 0;
-    for (size_t r = 0; r < shard->n_ranks; r++) {
-        n += shard->ranks[r].events.n;
-    }
-    placer->ops = inq_mem_alloc((n + 1) * sizeof *placer->ops);
-    placer->scratch = inq_mem_alloc((n + 1) * sizeof *placer->scratch);
-    placer->lanes = inq_mem_alloc((n + 1) * sizeof *placer->lanes);
-    placer->stack = inq_mem_alloc((3 * n + 1) * sizeof *placer->stack);
-    if (placer->ops == NULL || placer->scratch == NULL || placer->lanes == NULL ||
-        placer->stack == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory");
-    }
+    int code = INQ_OK;
     for (uint32_t r = 0; r < shard->n_ranks; r++) {
         const struct inq_rank *rank = &shard->ranks[r];
-        for (uint32_t row = 0; row < rank->events.n; row++) {
+        const struct inq_label *last = NULL;
+        for (size_t row = 0; row < rank->events.n && code == INQ_OK; row++) {
+            const struct inq_label *label = &rank->labels[rank->events.label[row]];
+            if (last != NULL && last->step == label->step && last->stage == label->stage &&
+                last->dp_rank == label->dp_rank) {
+                placer->blocks[placer->n_blocks - 1].n++;
+                continue;
+            }
+            last = label;
+            code = inq_mem_grow(&placer->blocks, &placer->cap_blocks, placer->n_blocks + 1,
+                                sizeof *placer->blocks, INQ_MAX_ROWS, err);
+            if (code == INQ_OK) {
+                placer->blocks[placer->n_blocks++] = (struct block){.dp_rank = label->dp_rank,
+                                                                    .step = label->step,
+                                                                    .stage = label->stage,
+                                                                    .rank = r,
+                                                                    .first = row,
+                                                                    .n = 1};
+            }
+        }
+    }
+    return code == INQ_OK ? inq_sort(placer->blocks, placer->n_blocks, sizeof *placer->blocks,
+                                     compare_blocks, NULL, err)
+                          : code;
+}
+
+/* The first block behind those of the DP rank's step that blocks[first] is of; *n: ops of them. */
+static size_t end_of_step(const struct placer *placer, size_t first, size_t *n)
+{
+    const struct block *block = &placer->blocks[first];
+    size_t end = first;
+    *n = 0;
+    while (end < placer->n_blocks && placer->blocks[end].dp_rank == block->dp_rank &&
+           placer->blocks[end].step == block->step) {
+        *n += placer->blocks[end++].n;
+    }
+    return end;
+}
+
+/* Room for the ops of the largest step. */
+static int make_room(struct placer *placer, struct inq_err *err)
+{
+    size_t most = 0;
+    for (size_t first = 0, n = 0; first < placer->n_blocks;) {
+        first = end_of_step(placer, first, &n);
+        most = n > most ? n : most;
+    }
+    placer->ops = inq_mem_alloc((most + 1) * sizeof *placer->ops);
+    placer->scratch = inq_mem_alloc((most + 1) * sizeof *placer->scratch);
+    placer->lanes = inq_mem_alloc((most + 1) * sizeof *placer->lanes);
+    placer->stack = inq_mem_alloc((3 * most + 1) * sizeof *placer->stack);
+    bool has_room = placer->ops != NULL && placer->scratch != NULL && placer->lanes != NULL &&
+                    placer->stack != NULL;
+    return has_room ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
+}
+
+/* The ops of a step's blocks. */
+static void collect(const struct inq_shard *shard, struct placer *placer, size_t first, size_t end)
+{
+    placer->n = 0;
+    for (const struct block *block = &placer->blocks[first]; block < &placer->blocks[end];
+         block++) {
+        const struct inq_rank *rank = &shard->ranks[block->rank];
+        for (size_t row = block->first; row < block->first + block->n; row++) {
             const struct inq_label *label = &rank->labels[rank->events.label[row]];
             placer->ops[placer->n++] = (struct op){
-                .rank = r,
-                .row = row,
-                .stage = label->stage,
-                .step = label->step,
-                .dp_rank = label->dp_rank,
+                .rank = block->rank,
+                .row = (uint32_t)row,
+                .stage = block->stage,
                 .micro_batch = label->micro_batch,
                 .chunk = label->chunk > 0 ? label->chunk : 0,
                 .pass = label->micro_batch >= 0 ? pass_of(label->type) : PASS_NONE,
@@ -102,7 +164,6 @@ static int collect(const struct inq_shard *shard, struct placer *placer, struct 
             };
         }
     }
-    return inq_sort(placer->ops, placer->n, sizeof *placer->ops, compare_ops, NULL, err);
 }
 
 /* ---- the order of a stage's ops -------------------------------------------------------------- */
@@ -275,13 +336,13 @@ static int index_passes(struct placer *placer, struct inq_err *err)
     return code;
 }
 
-/* The ops [first, end) of one DP rank's step. */
-static int place_step(struct placer *placer, size_t first, size_t end, struct inq_err *err)
+/* The ops of one DP rank's step. */
+static int place_step(struct placer *placer, struct inq_err *err)
 {
     placer->n_lanes = 0;
     placer->depth = 0;
-    for (size_t i = first; i < end; i++) {
-        bool same = i > first && placer->ops[i].stage == placer->ops[i - 1].stage;
+    for (size_t i = 0; i < placer->n; i++) {
+        bool same = i > 0 && placer->ops[i].stage == placer->ops[i - 1].stage;
         if (!same) {
             placer->lanes[placer->n_lanes++] = (struct lane){.first = i};
         }
@@ -305,14 +366,11 @@ static int place_step(struct placer *placer, size_t first, size_t end, struct in
     return code;
 }
 
-static void write_starts(struct placer *placer, struct inq_shard *shard, const int64_t *origin_ns,
-                         size_t n)
+static void write_starts(const struct placer *placer, struct inq_shard *shard, int64_t origin_ns)
 {
     for (size_t i = 0; i < placer->n; i++) {
         const struct op *op = &placer->ops[i];
-        bool known = op->step >= 0 && (size_t)op->step < n;
-        int64_t origin = known ? origin_ns[op->step] : 0;
-        shard->ranks[op->rank].events.start_ns[op->row] = origin + op->end_ns - op->dur_ns;
+        shard->ranks[op->rank].events.start_ns[op->row] = origin_ns + op->end_ns - op->dur_ns;
     }
 }
 
@@ -339,22 +397,25 @@ int inq_ops_place(struct inq_shard *shard, const int64_t *origin_ns, size_t n, c
                   struct inq_err *err)
 {
     struct placer placer = {0};
-    int code = collect(shard, &placer, err);
-    size_t first = 0;
+    int code = find_blocks(shard, &placer, err);
+    code = code == INQ_OK ? make_room(&placer, err) : code;
     *what = "";
-    for (size_t i = 1; i <= placer.n && code == INQ_OK; i++) {
-        const struct op *a = &placer.ops[first];
-        const struct op *b = &placer.ops[i];
-        if (i == placer.n || a->dp_rank != b->dp_rank || a->step != b->step) {
-            code = place_step(&placer, first, i, err);
-            first = i;
+    for (size_t first = 0; first < placer.n_blocks && code == INQ_OK;) {
+        int32_t step = placer.blocks[first].step;
+        size_t count = 0;
+        size_t end = end_of_step(&placer, first, &count);
+        collect(shard, &placer, first, end);
+        code = place_step(&placer, err);
+        if (code == INQ_OK) {
+            write_starts(&placer, shard, step >= 0 && (size_t)step < n ? origin_ns[step] : 0);
         }
+        first = end;
     }
-    if (code == INQ_OK && placer.n > 0) {
-        write_starts(&placer, shard, origin_ns, n);
+    if (code == INQ_OK && placer.n_blocks > 0) {
         code = explain(&placer, shard, what, err);
     }
     inq_map_release(&placer.passes);
+    inq_mem_free(placer.blocks);
     inq_mem_free(placer.ops);
     inq_mem_free(placer.scratch);
     inq_mem_free(placer.lanes);

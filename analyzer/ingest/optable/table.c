@@ -10,7 +10,7 @@
 #include "ingest/ingest.h"
 #include "ingest/optable/optable.h"
 #include "ingest/optable/place.h"
-#include "ingest/source/source.h"
+#include "ingest/scan/scan.h"
 #include "inquest/ingest.h"
 #include "trace/build/build.h"
 #include "trace/trace.h"
@@ -19,105 +19,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* Records of a CSV source (RFC 4180): quoted fields, CR LF, a byte-order mark; any separator,
- * blanks around it. */
-
+/* A field of a line (RFC 4180: maybe quoted; any separator, blanks around it). */
 struct csv_field {
     const char *text; /* unquoted, not terminated */
     size_t len;
 };
-
-/* All-zero with `source` and `separator` set is ready. */
-struct csv {
-    struct inq_source *source;
-    char separator;
-    struct inq_damage *damage; /* records that were none, an unterminated quote; may be NULL */
-    /* the current record */
-    struct csv_field *fields;
-    size_t n_fields, cap_fields;
-    uint64_t offset; /* uncompressed, of its first byte */
-    bool cut;        /* it ended with the source, not with a line break */
-    /* the rest is the reader's own: a window of the source */
-    char *window;
-    size_t cap, begin, end;
-    const char *chunk; /* what of the source's chunk is not in the window yet */
-    size_t chunk_left;
-    uint64_t next_offset;
-    bool at_end;
-    bool skipping; /* the rest of a line that was dropped */
-};
-
-#define WINDOW ((size_t)256 << 10)
-
-/* Unread bytes to the front, then more of the source behind them. */
-static int refill(struct csv *csv, struct inq_err *err)
-{
-    size_t kept = csv->end - csv->begin;
-    if (csv->window == NULL || kept == csv->cap) {
-        size_t wanted = csv->window == NULL ? WINDOW : INQ_CSV_MAX_RECORD;
-        int code = inq_mem_grow(&csv->window, &csv->cap, wanted, 1, INQ_CSV_MAX_RECORD, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-    }
-    if (csv->begin > 0 && kept > 0) {
-        memmove(csv->window, csv->window + csv->begin, kept);
-    }
-    csv->begin = 0;
-    csv->end = kept;
-    while (csv->end < csv->cap && !csv->at_end) {
-        if (csv->chunk_left == 0) {
-            int code = inq_source_next(csv->source, &csv->chunk, &csv->chunk_left, err);
-            if (code != INQ_OK) {
-                return code;
-            }
-            csv->at_end = csv->chunk_left == 0;
-        }
-        size_t room = csv->cap - csv->end;
-        size_t n = csv->chunk_left < room ? csv->chunk_left : room;
-        if (n > 0) {
-            memcpy(csv->window + csv->end, csv->chunk, n);
-            csv->chunk += n;
-        }
-        csv->end += n;
-        csv->chunk_left -= n;
-    }
-    return INQ_OK;
-}
-
-/* Where a quoted field ends: the place of its closing quote, or NULL. `p` is behind the opening. */
-static const char *closing_quote(const char *p, const char *end)
-{
-    while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
-        if (p + 1 == end || p[1] != '"') {
-            return p;
-        }
-        p += 2;
-    }
-    return NULL;
-}
-
-/* Where the record that begins at `p` ends: its line break, or `end` when the source ends there.
- * NULL: not in the window. A quote counts only at the start of a field. */
-static const char *record_end(const struct csv *csv, const char *p, const char *end)
-{
-    const char *line = memchr(p, '\n', (size_t)(end - p));
-    const char *stop = line != NULL ? line : end;
-    if (memchr(p, '"', (size_t)(stop - p)) == NULL) {
-        return line != NULL || csv->at_end ? stop : NULL;
-    }
-    for (bool start = true; p < end && *p != '\n'; p++) {
-        if (start && *p == '"') {
-            p = closing_quote(p + 1, end);
-            /* a quote at the very end of the window may be the first half of a doubled one */
-            if (p == NULL || (p + 1 == end && !csv->at_end)) {
-                return NULL;
-            }
-        }
-        start = *p == csv->separator;
-    }
-    return p < end || csv->at_end ? p : NULL;
-}
 
 /* Unquotes in place. Bytes between the closing quote and the separator belong to the field: better
  * than losing them. Returns where the field ends. */
@@ -148,121 +54,19 @@ static void trim(struct csv_field *field)
     }
 }
 
-static int split(struct csv *csv, char *p, const char *end, struct inq_err *err)
+/* The field at `p`; returns where it ends. */
+static char *next_field(char *p, char *end, char separator, struct csv_field *field)
 {
-    const char separator = csv->separator;
-    csv->n_fields = 0;
-    for (;;) {
-        if (csv->n_fields == csv->cap_fields) {
-            int code = inq_mem_grow(&csv->fields, &csv->cap_fields, csv->n_fields + 1,
-                                    sizeof *csv->fields, INQ_CSV_MAX_RECORD + 1, err);
-            if (code != INQ_OK) {
-                return code;
-            }
-        }
-        struct csv_field *field = &csv->fields[csv->n_fields++];
-        if (p < end && *p == '"') {
-            p = quoted_field(p, end, separator, field);
-        } else {
-            field->text = p;
-            while (p < end && *p != separator) {
-                p++;
-            }
-            field->len = (size_t)(p - field->text);
-            trim(field);
-        }
-        if (p == end) {
-            return INQ_OK;
-        }
+    if (p < end && *p == '"') {
+        return quoted_field(p, end, separator, field);
+    }
+    field->text = p;
+    while (p < end && *p != separator) {
         p++;
     }
-}
-
-static void advance(struct csv *csv, size_t n)
-{
-    csv->begin += n;
-    csv->next_offset += n;
-}
-
-/* Takes the record that ends at `stop`; *got is false for a blank line. */
-static int take(struct csv *csv, const char *stop, bool *got, struct inq_err *err)
-{
-    char *first = csv->window + csv->begin;
-    const char *last = stop;
-    csv->offset = csv->next_offset;
-    csv->cut = stop == csv->window + csv->end;
-    advance(csv, (size_t)(stop - first) + (csv->cut ? 0 : 1));
-    if (csv->offset == 0 && last - first >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0) {
-        first += 3;
-    }
-    if (last > first && last[-1] == '\r') {
-        last--;
-    }
-    *got = first != last;
-    return *got ? split(csv, first, last, err) : INQ_OK;
-}
-
-/* No record can be made of what is in the window: goes on behind its first line. */
-static void drop_line(struct csv *csv)
-{
-    const char *first = csv->window + csv->begin;
-    size_t n = csv->end - csv->begin;
-    const char *line = memchr(first, '\n', n);
-    if (csv->damage != NULL) {
-        inq_damage_add(csv->damage, INQ_DAMAGE_BAD_EVENT, 1, (int64_t)csv->next_offset);
-    }
-    csv->skipping = line == NULL;
-    advance(csv, line != NULL ? (size_t)(line - first) + 1 : n);
-}
-
-/* The rest of a line that was dropped: it is no record of its own. */
-static void skip_rest(struct csv *csv)
-{
-    const char *first = csv->window + csv->begin;
-    size_t n = csv->end - csv->begin;
-    const char *line = memchr(first, '\n', n);
-    csv->skipping = line == NULL;
-    advance(csv, line != NULL ? (size_t)(line - first) + 1 : n);
-}
-
-/* Reads the next record that is not blank; *got is false at the end. Fields are valid until the
- * next call. A record that never ends (a stray quote, no line break) costs its first line only and
- * is counted as BAD_EVENT. Fails with INQ_NOMEM or what the source fails with. */
-static int csv_next(struct csv *csv, bool *got, struct inq_err *err)
-{
-    *got = false;
-    for (;;) {
-        const char *stop = NULL;
-        if (csv->skipping && csv->begin < csv->end) {
-            skip_rest(csv);
-            continue;
-        }
-        if (csv->begin < csv->end) {
-            stop = record_end(csv, csv->window + csv->begin, csv->window + csv->end);
-        } else if (csv->at_end) {
-            return INQ_OK;
-        }
-        if (stop != NULL) {
-            int code = take(csv, stop, got, err);
-            if (code != INQ_OK || *got) {
-                return code;
-            }
-        } else if (csv->at_end || csv->end - csv->begin == INQ_CSV_MAX_RECORD) {
-            drop_line(csv);
-        } else {
-            int code = refill(csv, err);
-            if (code != INQ_OK) {
-                return code;
-            }
-        }
-    }
-}
-
-static void csv_release(struct csv *csv)
-{
-    inq_mem_free(csv->window);
-    inq_mem_free(csv->fields);
-    *csv = (struct csv){0};
+    field->len = (size_t)(p - field->text);
+    trim(field);
+    return p;
 }
 
 enum inq_op_column {
@@ -280,11 +84,15 @@ enum inq_op_column {
     INQ_COL_COUNT
 };
 
+/* Columns beyond are not looked at. */
+enum { MAX_PLACES = 1024 };
+
 struct inq_op_header {
     char separator;
     size_t n_columns;               /* of any name */
     int place[INQ_COL_COUNT];       /* index of the field; -1: no such column */
     int64_t unit_ns[INQ_COL_COUNT]; /* of the three columns of time */
+    uint8_t column[MAX_PLACES];     /* of the field: enum inq_op_column; INQ_COL_COUNT: of none */
 };
 
 #define SECOND INT64_C(1000000000)
@@ -397,7 +205,9 @@ static void add_field(struct inq_op_header *header, const char *text, size_t len
     int64_t unit_ns;
     len = plain_name(text, len, name);
     /* of two columns with the same name the first counts */
-    if (understand(name, len, &column, &unit_ns) && header->place[column] < 0) {
+    if (place < MAX_PLACES && understand(name, len, &column, &unit_ns) &&
+        header->place[column] < 0) {
+        header->column[place] = (uint8_t)column;
         header->place[column] = place;
         header->unit_ns[column] = unit_ns;
     }
@@ -411,6 +221,7 @@ static void parse_with(const char *line, size_t len, char separator, struct inq_
         header->place[i] = -1;
         header->unit_ns[i] = SECOND;
     }
+    memset(header->column, INQ_COL_COUNT, sizeof header->column);
     const char *end = line + len;
     for (int place = 0;; place++) {
         const char *stop = memchr(line, separator, (size_t)(end - line));
@@ -501,6 +312,8 @@ static int refuse(unsigned needs, struct inq_err *err)
 #define MAX_TIME_NS (INT64_MAX / 4)
 /* Spellings of op types that are remembered; more are looked up again. */
 #define MAX_SPELLINGS 256
+/* Types that are compared before they are looked up: a job has some ten. */
+enum { MAX_TYPES = 16 };
 
 /* What an op type's spelling means. */
 struct spelling {
@@ -528,15 +341,28 @@ struct order {
     bool lost;
 };
 
+/* What a line says. */
+struct row {
+    struct csv_field type;
+    struct inq_ops_row op; /* without what its type says */
+    struct worker worker;
+    bool whole;     /* it has all fields, and times */
+    bool no_worker; /* it would be the op of a worker that is none */
+    bool negative;  /* its duration */
+    uint32_t bad_numbers;
+};
+
 struct table {
     struct inq_shard *shard;
-    struct csv csv;
     struct inq_op_header header;
-    struct inq_map workers; /* hash of a worker -> index of its rank */
-    struct worker last;
-    uint32_t last_index;                      /* INQ_NONE before the first row */
+    bool has_header;                          /* its line was passed */
+    int64_t offset;                           /* of the line that is taken */
+    struct inq_map workers;                   /* hash of a worker -> index of its rank */
+    uint32_t last_index;                      /* of the last row's worker */
     struct spelling spellings[MAX_SPELLINGS]; /* by string id */
-    struct order *order;                      /* [cap_order] of each worker */
+    inq_str types[MAX_TYPES];                 /* the first few that occurred */
+    size_t n_types;
+    struct order *order; /* [cap_order] of each worker */
     size_t cap_order;
     struct inq_map ops; /* of workers whose order is lost: hash of an op -> its row */
     uint64_t n_unknown; /* ops of types not known */
@@ -547,21 +373,34 @@ struct table {
 
 static void complain(struct table *table, enum inq_damage_kind kind)
 {
-    inq_damage_add(&table->shard->file.damage, kind, 1, (int64_t)table->csv.offset);
+    inq_damage_add(&table->shard->file.damage, kind, 1, table->offset);
 }
 
-static const struct csv_field *field_of(const struct table *table, enum inq_op_column column)
+/* The fields of a line: those of columns that are known, the others are empty. False: it has fewer
+ * than the header. */
+static bool split(const struct inq_op_header *header, const struct inq_line *line,
+                  struct csv_field fields[INQ_COL_COUNT])
 {
-    static const struct csv_field missing = {"", 0};
-    int place = table->header.place[column];
-    return place >= 0 && (size_t)place < table->csv.n_fields ? &table->csv.fields[place] : &missing;
+    char *p = line->p;
+    char *end = line->p + line->n;
+    for (int i = 0; i < INQ_COL_COUNT; i++) {
+        fields[i] = (struct csv_field){"", 0};
+    }
+    for (size_t place = 0;; place++, p++) {
+        struct csv_field field;
+        p = next_field(p, end, header->separator, &field);
+        if (place < MAX_PLACES && header->column[place] < INQ_COL_COUNT) {
+            fields[header->column[place]] = field;
+        }
+        if (p == end) {
+            return place + 1 >= header->n_columns;
+        }
+    }
 }
 
 /* A time in ns; false when the field holds none. */
-static bool time_of(const struct table *table, enum inq_op_column column, int64_t *ns)
+static bool time_of(const struct csv_field *field, int64_t unit_ns, int64_t *ns)
 {
-    const struct csv_field *field = field_of(table, column);
-    int64_t unit_ns = table->header.unit_ns[column];
     return inq_time_parse_decimal(field->text, field->len, unit_ns, ns) && *ns <= MAX_TIME_NS &&
            *ns >= -MAX_TIME_NS;
 }
@@ -575,9 +414,8 @@ static bool is_nothing(const struct csv_field *field)
 }
 
 /* A small number, also as "3.0"; -1 for none, BAD for what is no number. */
-static int32_t number_of(struct table *table, enum inq_op_column column)
+static int32_t number_of(const struct csv_field *field, struct row *row)
 {
-    const struct csv_field *field = field_of(table, column);
     if (field->len > 0 && field->len < 9) {
         int32_t value = 0;
         size_t i = 0;
@@ -594,52 +432,86 @@ static int32_t number_of(struct table *table, enum inq_op_column column)
     }
     if (!inq_time_parse_decimal(field->text, field->len, 1000, &thousandths) ||
         thousandths % 1000 != 0 || thousandths < -1000 || thousandths / 1000 > INT32_MAX) {
-        complain(table, INQ_DAMAGE_BAD_NUMBER);
+        row->bad_numbers++;
         return BAD;
     }
     return (int32_t)(thousandths / 1000);
 }
 
 /* The same of what an op can do without; -1 also for what is no number. */
-static int32_t label_of(struct table *table, enum inq_op_column column)
+static int32_t label_of(const struct csv_field *field, struct row *row)
 {
-    int32_t value = number_of(table, column);
+    int32_t value = number_of(field, row);
     return value == BAD ? -1 : value;
 }
 
-/* Start and duration of the current record; false when it has none. */
-static bool read_times(struct table *table, struct inq_ops_row *row)
+/* Start and duration; false when the line has none. */
+static bool read_times(const struct inq_op_header *header, const struct csv_field *fields,
+                       struct row *row)
 {
-    bool placed_later = table->header.place[INQ_COL_START] < 0;
-    if (!placed_later && !time_of(table, INQ_COL_START, &row->start_ns)) {
+    struct inq_ops_row *op = &row->op;
+    bool placed_later = header->place[INQ_COL_START] < 0;
+    bool has_length = header->place[INQ_COL_DURATION] >= 0;
+    enum inq_op_column length = has_length ? INQ_COL_DURATION : INQ_COL_END;
+    if ((!placed_later &&
+         !time_of(&fields[INQ_COL_START], header->unit_ns[INQ_COL_START], &op->start_ns)) ||
+        !time_of(&fields[length], header->unit_ns[length], &op->dur_ns)) {
         return false;
     }
-    if (table->header.place[INQ_COL_DURATION] >= 0) {
-        if (!time_of(table, INQ_COL_DURATION, &row->dur_ns)) {
-            return false;
-        }
-    } else {
-        int64_t end_ns;
-        if (!time_of(table, INQ_COL_END, &end_ns)) {
-            return false;
-        }
-        row->dur_ns = end_ns - row->start_ns;
-    }
-    if (row->dur_ns < 0) {
-        complain(table, INQ_DAMAGE_NEGATIVE_DURATION);
-        row->dur_ns = 0;
-    }
+    op->dur_ns -= has_length ? 0 : op->start_ns;
+    row->negative = op->dur_ns < 0;
+    op->dur_ns = row->negative ? 0 : op->dur_ns;
     return true;
+}
+
+static void parse_line(const void *ctx, const struct inq_line *line, void *out)
+{
+    const struct table *table = ctx;
+    struct csv_field fields[INQ_COL_COUNT];
+    struct row *row = out;
+    struct inq_label *label = &row->op.label;
+    bool has_fields = split(&table->header, line, fields);
+    row->type = fields[INQ_COL_TYPE];
+    row->whole = has_fields && row->type.len > 0 && read_times(&table->header, fields, row);
+    if (!row->whole) {
+        return;
+    }
+    row->worker.dp_rank = number_of(&fields[INQ_COL_DP_RANK], row);
+    row->worker.stage = number_of(&fields[INQ_COL_STAGE], row);
+    row->worker.rank = number_of(&fields[INQ_COL_RANK], row);
+    row->no_worker =
+        row->worker.dp_rank == BAD || row->worker.stage == BAD || row->worker.rank == BAD;
+    if (row->no_worker) {
+        return;
+    }
+    label->step = label_of(&fields[INQ_COL_STEP], row);
+    label->stage = row->worker.stage;
+    label->dp_rank = row->worker.dp_rank;
+    label->micro_batch = label_of(&fields[INQ_COL_MICRO_BATCH], row);
+    label->chunk = label_of(&fields[INQ_COL_CHUNK], row);
+    label->seq = label_of(&fields[INQ_COL_SEQ], row);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+static bool is_worker(const struct table *table, uint32_t index, const struct worker *worker)
+{
+    const struct inq_rank *rank = &table->shard->ranks[index];
+    return rank->rank == worker->rank && rank->stage == worker->stage &&
+           rank->dp_rank == worker->dp_rank;
+}
+
+/* Nearly every row is of the worker of the one before, or of the next in turn. */
 static int find_worker(struct table *table, const struct worker *worker, uint32_t *index,
                        struct inq_err *err)
 {
-    if (table->last_index != INQ_NONE && memcmp(worker, &table->last, sizeof *worker) == 0) {
-        *index = table->last_index;
-        return INQ_OK;
+    uint32_t n = (uint32_t)table->shard->n_ranks;
+    for (uint32_t i = 0; i < 2 && n > 0; i++) {
+        uint32_t at = (table->last_index + i) % n;
+        if (is_worker(table, at, worker)) {
+            *index = table->last_index = at;
+            return INQ_OK;
+        }
     }
     uint64_t key = inq_hash_bytes(worker, sizeof *worker);
     int code = INQ_OK;
@@ -654,15 +526,32 @@ static int find_worker(struct table *table, const struct worker *worker, uint32_
         rank->dp_rank = worker->dp_rank;
         code = inq_map_put(&table->workers, key, *index, err);
     }
-    table->last = *worker;
     table->last_index = *index;
     return code;
 }
 
-static int read_type(struct table *table, struct inq_ops_row *row, struct inq_err *err)
+static int name_type(struct table *table, const struct csv_field *field, inq_str *name,
+                     struct inq_err *err)
 {
-    const struct csv_field *field = field_of(table, INQ_COL_TYPE);
-    int code = inq_strtab_add(&table->shard->names, field->text, field->len, &row->name, err);
+    const struct inq_strtab *names = &table->shard->names;
+    for (size_t i = 0; i < table->n_types; i++) {
+        *name = table->types[i];
+        if (inq_strtab_len(names, *name) == field->len &&
+            memcmp(inq_strtab_get(names, *name), field->text, field->len) == 0) {
+            return INQ_OK;
+        }
+    }
+    int code = inq_strtab_add(&table->shard->names, field->text, field->len, name, err);
+    if (code == INQ_OK && table->n_types < MAX_TYPES) {
+        table->types[table->n_types++] = *name;
+    }
+    return code;
+}
+
+static int read_type(struct table *table, const struct csv_field *field, struct inq_ops_row *row,
+                     struct inq_err *err)
+{
+    int code = name_type(table, field, &row->name, err);
     if (code != INQ_OK) {
         return code;
     }
@@ -759,35 +648,33 @@ static int add_op(struct table *table, uint32_t index, const struct inq_ops_row 
     return code == INQ_OK ? take_out_repeated(table, index, err) : code;
 }
 
-static int read_row(struct table *table, struct inq_err *err)
+static int take_line(void *ctx, const struct inq_line *line, void *out, struct inq_err *err)
 {
-    struct inq_ops_row row = {0};
+    struct table *table = ctx;
+    struct row *row = out;
+    struct inq_damage *damage = &table->shard->file.damage;
+    table->offset = line->offset;
+    if (!table
+             ->has_header) { /* understood already; if it is not there, it is too long for a line */
+        table->has_header = true;
+        if (line->offset == 0) {
+            return INQ_OK;
+        }
+    }
     table->shard->file.events++;
-    bool whole = table->csv.n_fields >= table->header.n_columns;
-    if (!whole || field_of(table, INQ_COL_TYPE)->len == 0 || !read_times(table, &row)) {
-        complain(table, table->csv.cut ? INQ_DAMAGE_TRUNCATED : INQ_DAMAGE_BAD_EVENT);
+    if (!row->whole) {
+        complain(table, line->cut ? INQ_DAMAGE_TRUNCATED : INQ_DAMAGE_BAD_EVENT);
         return INQ_OK;
     }
-    struct worker worker = {
-        .dp_rank = number_of(table, INQ_COL_DP_RANK),
-        .stage = number_of(table, INQ_COL_STAGE),
-        .rank = number_of(table, INQ_COL_RANK),
-    };
-    if (worker.dp_rank == BAD || worker.stage == BAD || worker.rank == BAD) {
-        return INQ_OK; /* it would be the op of a worker that is none */
+    inq_damage_add(damage, INQ_DAMAGE_NEGATIVE_DURATION, row->negative, line->offset);
+    inq_damage_add(damage, INQ_DAMAGE_BAD_NUMBER, row->bad_numbers, line->offset);
+    if (row->no_worker) {
+        return INQ_OK;
     }
-    row.label.step = label_of(table, INQ_COL_STEP);
-    row.label.stage = worker.stage;
-    row.label.dp_rank = worker.dp_rank;
-    row.label.micro_batch = label_of(table, INQ_COL_MICRO_BATCH);
-    row.label.chunk = label_of(table, INQ_COL_CHUNK);
-    row.label.seq = label_of(table, INQ_COL_SEQ);
     uint32_t index = 0;
-    int code = read_type(table, &row, err);
-    if (code == INQ_OK) {
-        code = find_worker(table, &worker, &index, err);
-    }
-    return code == INQ_OK ? add_op(table, index, &row, err) : code;
+    int code = read_type(table, &row->type, &row->op, err);
+    code = code == INQ_OK ? find_worker(table, &row->worker, &index, err) : code;
+    return code == INQ_OK ? add_op(table, index, &row->op, err) : code;
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
@@ -848,23 +735,6 @@ static int explain(struct table *table, struct inq_err *err)
     return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 
-static int read_rows(struct table *table, struct inq_err *err)
-{
-    bool got = false;
-    int code = csv_next(&table->csv, &got, err); /* the header, understood already */
-    if (code == INQ_OK && got && table->csv.offset > 0) {
-        code = read_row(table, err); /* it is too long for a record: this is the next one */
-    }
-    while (code == INQ_OK) {
-        code = csv_next(&table->csv, &got, err);
-        if (code != INQ_OK || !got) {
-            break;
-        }
-        code = read_row(table, err);
-    }
-    return code;
-}
-
 /* The first line of what was peeked at. */
 static size_t first_line(const char *head, size_t n)
 {
@@ -885,7 +755,6 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     table->shard = shard;
-    table->last_index = INQ_NONE;
     size_t header = first_line(head, n);
     if (header == INQ_SOURCE_PEEK) { /* what its further columns are is not looked at */
         inq_damage_add(&shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)header);
@@ -894,17 +763,20 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     if (needs != 0) {
         code = refuse(needs, err);
     } else {
-        table->csv.source = source;
-        table->csv.separator = table->header.separator;
-        table->csv.damage = &shard->file.damage;
+        struct inq_lines lines = {.jobs = shard->jobs,
+                                  .ctx = table,
+                                  .row_size = sizeof(struct row),
+                                  .parse = parse_line,
+                                  .take = take_line,
+                                  .separator = table->header.separator,
+                                  .damage = &shard->file.damage};
         shard->file.format = inq_reader_op_table.name;
-        code = read_rows(table, err);
+        code = inq_lines_read(source, &lines, err);
     }
     if (code == INQ_OK || code == INQ_LIMIT) {
         int explained = explain(table, code == INQ_OK ? err : NULL);
         code = code == INQ_OK ? explained : code;
     }
-    csv_release(&table->csv);
     inq_map_release(&table->workers);
     inq_map_release(&table->ops);
     inq_mem_free(table->order);

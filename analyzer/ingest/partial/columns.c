@@ -136,6 +136,8 @@ void inq_columns_of_comms(struct inq_comm *comms, struct inq_columns *columns)
     MEMBER(comms, lane, ANY_LANE);
     MEMBER(comms, batch, COMM);
     MEMBER(comms, from_name, FLAG);
+    MEMBER(comms, algorithm, STRING);
+    MEMBER(comms, channels, COUNT);
 }
 
 void inq_columns_of_notes(struct inq_note *notes, struct inq_columns *columns)

@@ -12,7 +12,7 @@
 
 /* Every file begins with this; the last byte is the version. Any change of a section or of a column
  * in columns.c is a new version: older partials are then read anew from their inputs. */
-#define INQ_PARTIAL_MAGIC "INQPART\4"
+#define INQ_PARTIAL_MAGIC "INQPART\5"
 
 enum { INQ_PARTIAL_MAGIC_BYTES = 8 };
 

@@ -43,7 +43,7 @@ enum { NOTHING = -1, NAME = N_COLUMNS };
 
 struct reading {
     struct inq_rocprof process;
-    bool has_titles;
+    bool has_titles; /* the line of them was passed */
     int n_fields;
     int column_of[MAX_FIELDS];
 };
@@ -67,6 +67,13 @@ static bool find_columns(const char *line, const char *end, struct reading *r)
     return (found & needed) == needed;
 }
 
+/* Those of the first line. */
+static bool find_titles(const char *head, size_t n, struct reading *r)
+{
+    const char *stop = n > 0 ? memchr(head, '\n', n) : NULL;
+    return stop != NULL && find_columns(head, stop, r);
+}
+
 /* "7", or "Agent 7" as newer versions have it. -1: no number. */
 static int64_t number_of(struct inq_text text)
 {
@@ -76,14 +83,16 @@ static int64_t number_of(struct inq_text text)
     return inq_scan_int(text.p + skip, text.n - skip, &value) && value >= 0 ? value : -1;
 }
 
-static void fill(const struct reading *r, const char *line, const char *end,
-                 struct inq_rocprof_record *record)
+static void parse_line(const void *ctx, const struct inq_line *line, void *row)
 {
+    const struct reading *r = ctx;
+    struct inq_rocprof_record *record = row;
     struct inq_text field;
+    const char *at = line->p;
     *record = (struct inq_rocprof_record){
         .kind = -1, .operation = -1, .thread = -1, .correlation = -1, .start_ns = -1};
     record->end_ns = record->kernel = record->agent = record->queue = record->stream = -1;
-    for (int i = 0; i < r->n_fields && inq_csv_field(&line, end, &field); i++) {
+    for (int i = 0; i < r->n_fields && inq_csv_field(&at, line->p + line->n, &field); i++) {
         int column = r->column_of[i];
         if (column == NAME) {
             record->formatted = field;
@@ -93,36 +102,34 @@ static void fill(const struct reading *r, const char *line, const char *end,
     }
 }
 
-static int take_line(void *ctx, const char *line, size_t n, int64_t offset, struct inq_err *err)
+static int take_line(void *ctx, const struct inq_line *line, void *row, struct inq_err *err)
 {
     struct reading *r = ctx;
     struct inq_file *file = &r->process.shard->file;
-    struct inq_rocprof_record record;
-    if (!r->has_titles) {
-        r->has_titles = find_columns(line, line + n, r);
-        inq_damage_add(&file->damage, INQ_DAMAGE_GARBAGE, r->has_titles ? 0 : n, offset);
+    const struct inq_rocprof_record *record = row;
+    if (!r->has_titles) { /* the first line, as sniffed */
+        r->has_titles = true;
         return INQ_OK;
     }
-    fill(r, line, line + n, &record);
     file->events++;
-    bool good = record.formatted.n > 0 && record.kernel >= 0 && record.start_ns >= 0 &&
-                record.end_ns >= record.start_ns && record.end_ns <= MAX_TIME_NS;
-    inq_damage_add(&file->damage, INQ_DAMAGE_BAD_EVENT, !good, offset);
+    bool good = record->formatted.n > 0 && record->kernel >= 0 && record->start_ns >= 0 &&
+                record->end_ns >= record->start_ns && record->end_ns <= MAX_TIME_NS;
+    inq_damage_add(&file->damage, INQ_DAMAGE_BAD_EVENT, !good, line->offset);
     if (!good) {
         return INQ_OK;
     }
     /* that kernels ran there says what it is */
-    struct inq_rocprof_record agent = {.type = 2, .handle = record.agent, .units = -1};
+    struct inq_rocprof_record agent = {.type = 2, .handle = record->agent, .units = -1};
     uint32_t none;
     bool known = false;
     for (size_t i = 0; i < r->process.n_gpus && !known; i++) {
-        known = r->process.gpus[i].handle == record.agent;
+        known = r->process.gpus[i].handle == record->agent;
     }
     int code = known ? INQ_OK : inq_rocprof_agent(&r->process, &agent, err);
-    if (code == INQ_OK && !inq_map_get(&r->process.kernels, (uint64_t)record.kernel, &none)) {
-        code = inq_rocprof_symbol(&r->process, &record, err);
+    if (code == INQ_OK && !inq_map_get(&r->process.kernels, (uint64_t)record->kernel, &none)) {
+        code = inq_rocprof_symbol(&r->process, record, err);
     }
-    return code == INQ_OK ? inq_rocprof_dispatch(&r->process, &record, err) : code;
+    return code == INQ_OK ? inq_rocprof_dispatch(&r->process, record, err) : code;
 }
 
 /* By default the file's name begins with the process. */
@@ -159,7 +166,6 @@ static int refuse_other(struct inq_shard *shard, struct inq_err *err)
 
 static int read_kernels(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
-    struct inq_window window = {0};
     const char *head = NULL;
     size_t n = 0;
     shard->file.format = INQ_ROCPROF_FORMAT;
@@ -173,10 +179,16 @@ static int read_kernels(struct inq_source *source, struct inq_shard *shard, stru
     }
     r->process.shard = shard;
     code = inq_rocprof_begin(&r->process, err);
-    code = code == INQ_OK ? inq_window_init(&window, source, err) : code;
     if (code == INQ_OK) {
+        struct inq_lines lines = {.jobs = shard->jobs,
+                                  .ctx = r,
+                                  .row_size = sizeof(struct inq_rocprof_record),
+                                  .parse = parse_line,
+                                  .take = take_line,
+                                  .damage = &shard->file.damage};
         shard->ranks[r->process.rank].pid = pid_of(shard->file.path);
-        code = inq_csv_lines(&window, take_line, r, &shard->file.damage, err);
+        (void)find_titles(head, n, r);
+        code = inq_lines_read(source, &lines, err);
     }
     if (shard->n_ranks > 0) {
         int finished = inq_rocprof_finish(&r->process, err);
@@ -188,7 +200,6 @@ static int read_kernels(struct inq_source *source, struct inq_shard *shard, stru
                                    "copies and RCCL's calls as well"
                                  : "no device work recognized: a table without kernels";
     }
-    inq_window_release(&window);
     inq_mem_free(r);
     return code;
 }
@@ -197,9 +208,8 @@ static int sniff_kernels(const char *head, size_t n, const char *path)
 {
     enum { SURE = 97 };
     struct reading r;
-    const char *stop = n > 0 ? memchr(head, '\n', n) : NULL;
     (void)path;
-    return (stop != NULL && find_columns(head, stop, &r)) || is_other(head, n) ? SURE : 0;
+    return find_titles(head, n, &r) || is_other(head, n) ? SURE : 0;
 }
 
 const struct inq_reader inq_reader_rocprof_csv = {

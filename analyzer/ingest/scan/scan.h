@@ -140,6 +140,7 @@ enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last);
 /* of the same door; it stands on what is above */
 #include "ingest/scan/layout.h"
 #include "ingest/scan/csv.h"
+#include "ingest/scan/lines.h"
 #include "ingest/scan/shape.h"
 #include "ingest/scan/window.h"
 

@@ -4,6 +4,7 @@
 #include "ingest/ingest.h"
 
 #include "base/mem.h"
+#include "ingest/scan/scan.h"
 #include "ingest/telemetry/fields.h"
 #include "trace/telemetry/telemetry.h"
 
@@ -11,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Bounds on what a line may be; longer ones are cut and counted. */
-enum { MAX_LINE = 1 << 15, MAX_COLUMNS = 128 };
+enum { MAX_COLUMNS = 128 };
 /* Names of metrics are shorter. */
 enum { MAX_METRIC = 128 };
 
@@ -31,12 +31,31 @@ struct label_set {
     inq_str host;
 };
 
+/* What the fields of a table's lines are. */
+struct titles {
+    enum form form;
+    size_t n;
+    struct inq_gpu_column columns[MAX_COLUMNS];
+};
+
+/* What a line says. */
+enum what { NOTHING, BAD, TITLES, ROW, METRIC };
+
+struct row {
+    enum what what;
+    int32_t index; /* of a row: -1 not there */
+    /* of a row: uuid; of a metric: its name, labels, value, time */
+    struct text uuid, name, labels, value;
+    struct inq_gpu_sample sample; /* of the time of a row, which has one: `stamped` */
+    bool stamped;
+};
+
 struct reading {
     struct inq_shard *shard;
-    enum form form;
-    size_t n_columns;
-    struct inq_gpu_column columns[MAX_COLUMNS];
-    uint64_t offset;                  /* of the line */
+    struct titles first;              /* by which lines are parsed */
+    struct titles now;                /* by which the line that is taken is to be read, */
+    bool changed;                     /* unless it is the same */
+    int64_t offset;                   /* of the line */
     inq_str uuids[INQ_GPU_MAX_UUIDS]; /* GPUs of a table without their number, as they come */
     int32_t n_uuids;
     /* of Prometheus' text: */
@@ -89,23 +108,26 @@ static bool next_field(enum form form, const char **at, const char *end, struct 
 
 static void bad_line(struct reading *r)
 {
-    inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_BAD_EVENT, 1, (int64_t)r->offset);
+    inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_BAD_EVENT, 1, r->offset);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void read_header(struct reading *r, const char *at, const char *end)
+/* How many columns there were no room for. */
+static size_t read_titles(struct titles *titles, enum form form, const char *at, const char *end)
 {
     struct text field;
-    r->n_columns = 0;
+    size_t left_out = 0;
+    *titles = (struct titles){.form = form};
     at += at < end && *at == '#';
-    while (next_field(r->form, &at, end, &field)) {
-        if (r->n_columns < MAX_COLUMNS) {
-            r->columns[r->n_columns++] = inq_gpu_column_of(field.at, field.n);
+    while (next_field(form, &at, end, &field)) {
+        if (titles->n < MAX_COLUMNS) {
+            titles->columns[titles->n++] = inq_gpu_column_of(field.at, field.n);
         } else {
-            inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)r->offset);
+            left_out++;
         }
     }
+    return left_out;
 }
 
 /* A GPU without a number is counted by when it is named first, as both tools go through them in
@@ -119,7 +141,7 @@ static int number_of(struct reading *r, struct text uuid, int32_t *index, struct
         known++;
     }
     if (known == INQ_GPU_MAX_UUIDS) {
-        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)r->offset);
+        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, r->offset);
         return code;
     }
     if (known == r->n_uuids) {
@@ -227,37 +249,34 @@ static bool read_entity(const char **at, const char *end, int32_t *index)
     return true;
 }
 
-static int read_row(struct reading *r, const char *at, const char *end, struct inq_err *err)
+static void parse_row(const struct titles *titles, const char *at, const char *end, struct row *row)
 {
-    struct inq_gpu_sample sample = empty_sample();
     struct text field;
-    struct text uuid = {"", 0};
     struct text stamp = {"", 0};
-    int32_t index = -1;
-    size_t column = r->form == TABLE_BLANKS && read_entity(&at, end, &index) ? 1 : 0;
-    size_t n = column;
-    for (; n < r->n_columns && next_field(r->form, &at, end, &field); n++) {
-        const struct inq_gpu_column *c = &r->columns[n];
+    bool entity = titles->form == TABLE_BLANKS && read_entity(&at, end, &row->index);
+    size_t n = entity ? 1 : 0;
+    row->uuid = (struct text){"", 0};
+    for (; n < titles->n && next_field(titles->form, &at, end, &field); n++) {
+        const struct inq_gpu_column *c = &titles->columns[n];
         if (c->kind == INQ_GPU_COLUMN_TIME) {
             stamp = stamp.n == 0 ? field
                                  : (struct text){stamp.at, (size_t)(field.at + field.n - stamp.at)};
         } else if (c->kind == INQ_GPU_COLUMN_UUID) {
-            uuid = field;
+            row->uuid = field;
         }
-        take_value(c, field, &index, &sample);
+        take_value(c, field, &row->index, &row->sample);
     }
-    bool numbered = index >= 0 || uuid.n > 0;
-    if (n < r->n_columns || r->n_columns < 2 || !numbered) {
-        bad_line(r);
-        return INQ_OK;
-    }
-    if (stamp.n > 0 && !inq_gpu_time(stamp.at, stamp.n, &sample.at_ns)) {
-        bad_line(r);
-        return INQ_OK;
-    }
-    r->shard->telemetry->local_time |= stamp.n > 0;
-    int code = index >= 0 ? INQ_OK : number_of(r, uuid, &index, err);
-    return code == INQ_OK && index >= 0 ? add(r, 0, index, &sample, err) : code;
+    bool good = n == titles->n && n > 1 && (row->index >= 0 || row->uuid.n > 0) &&
+                (stamp.n == 0 || inq_gpu_time(stamp.at, stamp.n, &row->sample.at_ns));
+    row->stamped = stamp.n > 0;
+    row->what = good ? ROW : BAD;
+}
+
+static int take_row(struct reading *r, struct row *row, struct inq_err *err)
+{
+    r->shard->telemetry->local_time |= row->stamped;
+    int code = row->index >= 0 ? INQ_OK : number_of(r, row->uuid, &row->index, err);
+    return code == INQ_OK && row->index >= 0 ? add(r, 0, row->index, &row->sample, err) : code;
 }
 
 /* ---- Prometheus ------------------------------------------------------------------------------ */
@@ -335,43 +354,45 @@ static void find_metric(struct reading *r, struct text name)
     memcpy(r->metric, name.at, r->metric_n);
 }
 
-static int read_metric(struct reading *r, const char *at, const char *end, struct inq_err *err)
+static void parse_metric(const char *at, const char *end, struct row *row)
 {
     const char *open = memchr(at, '{', (size_t)(end - at));
     const char *close = open != NULL ? memrchr(open, '}', (size_t)(end - open)) : NULL;
-    if (*at == '#') {
-        return INQ_OK;
-    }
-    if (close == NULL) {
-        bad_line(r);
-        return INQ_OK;
-    }
-    struct label_set labels;
-    struct text value;
     struct text stamp;
-    struct inq_gpu_sample sample = empty_sample();
-    int32_t index = -1;
-    find_metric(r, (struct text){at, (size_t)(open - at)});
+    double ms = 0.0;
+    if (*at == '#') {
+        return;
+    }
+    row->what = close != NULL ? METRIC : BAD;
+    if (close == NULL) {
+        return;
+    }
+    row->name = (struct text){at, (size_t)(open - at)};
+    row->labels = (struct text){open, (size_t)(close - open)};
+    at = close + 1;
+    if (next_field(PROMETHEUS, &at, end, &row->value) && next_field(PROMETHEUS, &at, end, &stamp) &&
+        inq_gpu_number(stamp.at, stamp.n, &ms) && ms > 0 && ms < 4e12) {
+        row->sample.at_ns = (int64_t)ms * 1000000;
+    }
+}
+
+static int take_metric(struct reading *r, struct row *row, struct inq_err *err)
+{
+    struct label_set labels;
+    find_metric(r, row->name);
     if (r->column.kind == INQ_GPU_COLUMN_OTHER) {
         return INQ_OK;
     }
-    int code = find_labels(r, (struct text){open, (size_t)(close - open)}, &labels, err);
-    at = close + 1;
+    int code = find_labels(r, row->labels, &labels, err);
     if (code != INQ_OK) {
         return code;
     }
-    if (!next_field(PROMETHEUS, &at, end, &value) || !labels.has_gpu) {
+    if (row->value.n == 0 || !labels.has_gpu) {
         bad_line(r);
         return INQ_OK;
     }
-    if (next_field(PROMETHEUS, &at, end, &stamp)) {
-        double ms = 0.0;
-        sample.at_ns = inq_gpu_number(stamp.at, stamp.n, &ms) && ms > 0 && ms < 4e12
-                           ? (int64_t)ms * 1000000
-                           : INQ_TIME_NONE;
-    }
-    take_value(&r->column, value, &index, &sample);
-    return add(r, labels.host, labels.gpu, &sample, err);
+    take_value(&r->column, row->value, &row->index, &row->sample);
+    return add(r, labels.host, labels.gpu, &row->sample, err);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -406,110 +427,105 @@ static enum form form_of(const char *at, size_t n)
 }
 
 /* By a line's first character: most lines are values, and to look up their words takes long. */
-static bool may_be_header(const struct reading *r, char first)
+static bool may_be_titles(enum form form, char first)
 {
-    return r->form == UNKNOWN || (r->form == TABLE_BLANKS && first == '#') ||
-           (r->form == TABLE_CSV && isalpha((unsigned char)first) != 0);
+    return form == UNKNOWN || (form == TABLE_BLANKS && first == '#') ||
+           (form == TABLE_CSV && isalpha((unsigned char)first) != 0);
 }
 
-/* Tables repeat their header now and then; the second line of one may be of units. */
-static int read_line(struct reading *r, const char *at, size_t n, struct inq_err *err)
+/* Tables repeat their titles now and then; the second line of them may be of units. */
+static void parse_by(const struct titles *titles, struct text line, struct row *row)
 {
-    struct text line = trimmed(at, at + n);
-    if (line.n == 0) {
-        return INQ_OK;
-    }
-    enum form form = may_be_header(r, line.at[0]) ? form_of(line.at, line.n) : UNKNOWN;
-    if (r->form == UNKNOWN || form == r->form) {
-        r->form = form;
-        if (form != PROMETHEUS) {
-            read_header(r, line.at, line.at + line.n);
-            return INQ_OK;
-        }
-    }
-    bool units = r->form == TABLE_BLANKS &&
+    *row = (struct row){.index = -1, .sample = empty_sample()};
+    bool units = titles->form == TABLE_BLANKS &&
                  (line.at[0] == '#' || (line.n >= 2 && memcmp(line.at, "ID", 2) == 0));
-    if (units) {
+    enum form form = may_be_titles(titles->form, line.at[0]) ? form_of(line.at, line.n) : UNKNOWN;
+    if (form != UNKNOWN && form != PROMETHEUS &&
+        (titles->form == UNKNOWN || form == titles->form)) {
+        row->what = TITLES;
+    } else if (titles->form == PROMETHEUS) {
+        parse_metric(line.at, line.at + line.n, row);
+    } else if (!units) {
+        parse_row(titles, line.at, line.at + line.n, row);
+    }
+}
+
+static void parse_line(const void *ctx, const struct inq_line *line, void *row)
+{
+    const struct reading *r = ctx;
+    struct text text = trimmed(line->p, line->p + line->n);
+    if (text.n > 0) {
+        parse_by(&r->first, text, row);
+    }
+}
+
+static int take_line(void *ctx, const struct inq_line *line, void *out, struct inq_err *err)
+{
+    struct reading *r = ctx;
+    struct row *row = out;
+    struct text text = trimmed(line->p, line->p + line->n);
+    r->offset = line->offset;
+    if (r->changed && text.n > 0) {
+        parse_by(&r->now, text, row);
+    }
+    switch (row->what) {
+    case TITLES: {
+        size_t left_out = read_titles(&r->now, r->first.form, text.at, text.at + text.n);
+        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, left_out, r->offset);
+        r->changed = r->now.n != r->first.n || memcmp(r->now.columns, r->first.columns,
+                                                      r->now.n * sizeof *r->now.columns) != 0;
         return INQ_OK;
     }
-    return r->form == PROMETHEUS ? read_metric(r, line.at, line.at + line.n, err)
-                                 : read_row(r, line.at, line.at + line.n, err);
+    case ROW:
+        return take_row(r, row, err);
+    case METRIC:
+        return take_metric(r, row, err);
+    case BAD:
+        bad_line(r);
+        return INQ_OK;
+    case NOTHING:
+        break;
+    }
+    return INQ_OK;
 }
 
-/* A line that was begun in chunks before. */
-struct rest {
-    char bytes[MAX_LINE];
-    size_t n;
-    bool cut;
-};
-
-static void keep_rest(struct reading *r, struct rest *rest, const char *at, size_t n)
+/* The titles of the first line that is not empty. */
+static void find_titles(const char *head, size_t n, struct titles *titles)
 {
-    size_t room = sizeof rest->bytes - rest->n;
-    size_t taken = n < room ? n : room;
-    memcpy(rest->bytes + rest->n, at, taken);
-    rest->n += taken;
-    if (taken < n && !rest->cut) {
-        rest->cut = true;
-        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LONG_STRING, 1, (int64_t)r->offset);
-    }
-}
-
-static int read_chunk(struct reading *r, struct rest *rest, const char *at, size_t n,
-                      struct inq_err *err)
-{
-    const char *end = at + n;
-    int code = INQ_OK;
-    for (const char *stop; code == INQ_OK && at < end; at = stop + 1) {
-        stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL) {
-            keep_rest(r, rest, at, (size_t)(end - at));
-            break;
-        }
-        size_t len = (size_t)(stop - at);
-        if (rest->n > 0 || len > sizeof rest->bytes) {
-            keep_rest(r, rest, at, len);
-            code = read_line(r, rest->bytes, rest->n, err);
-        } else {
-            code = read_line(r, at, len, err);
-        }
-        r->offset += rest->n > 0 ? rest->n + 1 : len + 1;
-        rest->n = 0;
-        rest->cut = false;
-    }
-    return code;
-}
-
-static int read_lines(struct reading *r, struct inq_source *source, struct inq_err *err)
-{
-    struct rest *rest = inq_mem_zalloc(1, sizeof *rest);
-    int code = rest != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
-    while (code == INQ_OK) {
-        const char *chunk = NULL;
-        size_t n = 0;
-        code = inq_source_next(source, &chunk, &n, err);
-        if (code != INQ_OK || n == 0) {
-            break;
-        }
-        code = read_chunk(r, rest, chunk, n, err);
-    }
-    if (code == INQ_OK && rest->n > 0) {
-        code = read_line(r, rest->bytes, rest->n, err);
-    }
-    inq_mem_free(rest);
-    return code;
+    struct text text = trimmed(head, head + n);
+    const char *stop = text.n > 0 ? memchr(text.at, '\n', text.n) : NULL;
+    struct text line = trimmed(text.at, stop != NULL ? stop : text.at + text.n);
+    enum form form = line.n > 0 ? form_of(line.at, line.n) : UNKNOWN;
+    (void)read_titles(titles, form, line.at, form != PROMETHEUS ? line.at + line.n : line.at);
 }
 
 static int read_telemetry(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
-    struct reading r = {.shard = shard};
+    const char *head = NULL;
+    size_t n = 0;
     shard->file.format = inq_reader_telemetry.name;
+    int code = inq_source_peek(source, &head, &n, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct reading *r = inq_mem_zalloc(1, sizeof *r);
     shard->telemetry = inq_mem_zalloc(1, sizeof *shard->telemetry);
-    if (shard->telemetry == NULL) {
+    if (r == NULL || shard->telemetry == NULL) {
+        inq_mem_free(r);
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
-    int code = read_lines(&r, source, err);
-    inq_mem_free(r.sets);
+    r->shard = shard;
+    struct inq_lines lines = {.jobs = shard->jobs,
+                              .ctx = r,
+                              .row_size = sizeof(struct row),
+                              .parse = parse_line,
+                              .take = take_line,
+                              .damage = &shard->file.damage};
+    find_titles(head, n, &r->first);
+    r->now = r->first;
+    code = inq_lines_read(source, &lines, err);
+    inq_mem_free(r->sets);
+    inq_mem_free(r);
     return code;
 }
 

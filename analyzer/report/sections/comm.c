@@ -77,6 +77,31 @@ static void build_waits(const struct inq_context *context, struct inq_table *tab
     inq_table_left_out(table, left_out);
 }
 
+/* Whether NCCL's Inspector, or a profiler like it, recorded how some of them ran. */
+static bool has_algorithms(const struct inq_collectives *coll)
+{
+    bool any = false;
+    for (size_t i = 0; i < coll->n_by_op; i++) {
+        any = any || coll->by_op[i].algorithm != 0 || coll->by_op[i].channels > 0;
+    }
+    return any;
+}
+
+static void add_algorithm(const struct inq_context *context, struct inq_table *table,
+                          const struct inq_coll_stat *s)
+{
+    if (s->algorithm != 0) {
+        inq_table_text(table, inq_trace_str(context->trace, s->algorithm));
+    } else {
+        inq_table_na(table);
+    }
+    if (s->channels > 0) {
+        inq_table_count(table, s->channels);
+    } else {
+        inq_table_na(table);
+    }
+}
+
 static void add_stat(const struct inq_context *context, struct inq_table *table,
                      const struct inq_coll_stat *s)
 {
@@ -125,8 +150,16 @@ static void build_collectives(const struct inq_context *context, struct inq_tabl
     inq_table_column_ns(table, "wait");
     inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
     inq_table_column(table, INQ_COLUMN_RIGHT, "bus GB/s");
+    bool algorithms = has_algorithms(coll);
+    if (algorithms) {
+        inq_table_column(table, INQ_COLUMN_LEFT, "algorithm");
+        inq_table_column(table, INQ_COLUMN_RIGHT, "channels");
+    }
     for (size_t i = 0; i < n; i++) {
         add_stat(context, table, &coll->by_op[i]);
+        if (algorithms) {
+            add_algorithm(context, table, &coll->by_op[i]);
+        }
     }
     inq_table_left_out(table, coll->n_by_op - n);
 }

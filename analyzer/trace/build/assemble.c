@@ -89,6 +89,7 @@ static void visit_rank(struct inq_rank *rank, visit *v, inq_str *map)
     for (size_t i = 0; i < rank->n_comms; i++) {
         v(&rank->comms[i].op_name, map);
         v(&rank->comms[i].dtype, map);
+        v(&rank->comms[i].algorithm, map);
     }
 }
 

@@ -31,6 +31,7 @@ struct inq_shard {
     struct inq_group *groups;
     struct inq_rank_lists *shared; /* for their ranks; NULL: the arena holds them */
     struct inq_launches launches;
+    int jobs;                     /* cores that its reader may use; 0: 1 */
     bool operators;               /* asked for: the operators of launches */
     bool took_operators;          /* because of that: without, launches would have none */
     bool sealed;                  /* before it was written down: rows are as sealing leaves them */

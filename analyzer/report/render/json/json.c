@@ -455,6 +455,9 @@ static void write_by_op(struct inq_json *json, const struct inq_context *context
         inq_json_known(json, "group_size", s->group_size);
         inq_json_int(json, "count", (int64_t)s->count);
         inq_json_known(json, "bytes", s->bytes);
+        const char *algorithm = inq_trace_str(context->trace, s->algorithm);
+        inq_json_string(json, "algorithm", s->algorithm != 0 ? algorithm : NULL);
+        inq_json_known(json, "channels", s->channels);
         inq_json_known(json, "transfer_ns_median", s->transfer_ns_median);
         inq_json_known(json, "skew_ns_median", s->skew_ns_median);
         inq_json_known(json, "wait_ns", s->wait_ns);

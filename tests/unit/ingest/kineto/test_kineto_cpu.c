@@ -117,8 +117,7 @@ static void cpu__top_level_operators_compute(void **state)
     inq_shard_release(&shard);
 }
 
-/* A backend that records nothing itself: the calls are the communication. Records and work that
- * differ in number are not joined. */
+/* A backend that records nothing itself: the calls are the communication. */
 static void cpu__calls_stand_for_a_silent_backend(void **state)
 {
     (void)state;
@@ -127,15 +126,51 @@ static void cpu__calls_stand_for_a_silent_backend(void **state)
     assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMM), 1);
     assert_int_equal(total(&shard, INQ_CLASS_COMM), 3000);
     inq_shard_release(&shard);
-    read_all(CPU(OP("aten::mm", "1", "0", "20") "," RECORD("allreduce", "20", "64") "," NOTE(
-                 "gloo:all_reduce", "2", "1", "2") "," NOTE("gloo:all_reduce", "2", "26", "30")),
-             &shard);
-    assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMM), 2);
-    for (size_t i = 0; i < shard.ranks[0].events.n; i++) {
-        uint32_t comm = shard.ranks[0].events.comm[i];
-        assert_true(comm == INQ_NONE || shard.ranks[0].comms[comm].in_elems == -1);
+}
+
+/* The elements that each row of communication has, by start; -1: of no record. */
+static void check_joined(const char *document, const int64_t *elems, size_t n)
+{
+    struct inq_shard shard;
+    read_all(document, &shard);
+    const struct inq_rank *rank = &shard.ranks[0];
+    size_t found = 0;
+    for (size_t i = 0; i < rank->events.n; i++) {
+        if (rank->events.cls[i] == INQ_CLASS_COMM) {
+            assert_true(found < n);
+            assert_int_equal(rank->comms[rank->events.comm[i]].in_elems, elems[found++]);
+        }
     }
+    assert_int_equal(found, n);
     inq_shard_release(&shard);
+}
+
+#define GLOO(ts, dur) NOTE("gloo:all_reduce", "2", ts, dur)
+#define MM            OP("aten::mm", "1", "0", "5")
+
+/* Where a capture begins, work has no call; where it ends, a call has no work. What is in between
+ * is joined in order, unless it would begin before it was called. */
+static void cpu__captures_cut_calls_and_work(void **state)
+{
+    (void)state;
+    check_joined(
+        CPU(MM "," GLOO("10", "2") "," RECORD("allreduce", "20", "64") "," GLOO("26", "9")),
+        (int64_t[]){-1, 64}, 2);
+    check_joined(
+        CPU(MM "," RECORD("allreduce", "20", "64") "," GLOO("26", "2") "," RECORD(
+            "allreduce", "30", "65") "," RECORD("allreduce", "40", "66") "," GLOO("36", "9")),
+        (int64_t[]){64, 65}, 2);
+    /* both ends, in equal numbers */
+    check_joined(CPU(MM "," GLOO("10", "2") "," RECORD("allreduce", "20", "64") "," GLOO(
+                     "26", "2") "," RECORD("allreduce", "30", "65")),
+                 (int64_t[]){-1, 64}, 2);
+    /* at the very time of its call, and a microsecond before it */
+    check_joined(CPU(MM "," RECORD("allreduce", "20", "64") "," GLOO("20", "2") "," RECORD(
+                     "allreduce", "30", "65") "," GLOO("30", "2")),
+                 (int64_t[]){64, 65}, 2);
+    check_joined(CPU(MM "," RECORD("allreduce", "20", "64") "," GLOO("20", "2") "," RECORD(
+                     "allreduce", "30", "65") "," GLOO("29", "2")),
+                 (int64_t[]){-1, -1}, 2);
 }
 
 static void cpu__recordings_before_kineto_are_read(void **state)
@@ -247,6 +282,7 @@ int main(void)
         cmocka_unit_test(cpu__hosts_communicate_for_a_device),
         cmocka_unit_test(cpu__top_level_operators_compute),
         cmocka_unit_test(cpu__calls_stand_for_a_silent_backend),
+        cmocka_unit_test(cpu__captures_cut_calls_and_work),
         cmocka_unit_test(cpu__recordings_before_kineto_are_read),
         cmocka_unit_test(cpu__signs_of_a_device_exclude_it),
     };

@@ -4,10 +4,12 @@
  *   bench_gate pairs [--filter TEXT] [-v]   pairs of runs that differ in one thing: is the speed-up
  *                                           right within 1 %, the cause and whose it is?
  *   bench_gate equal [--runs N]             pairs of equal jobs, 1 % between runs: no change?
- *   bench_gate pool [--runs N]              baselines of five runs: false alarms, regressions found
+ *   bench_gate pool [--runs N] [--filter KIND]
+ *                                           baselines of five runs: false alarms, regressions found
  *   bench_gate swaps [--filter TEXT]        cells of schedules of every kind change places: is
- * every longer one caught? do equal ones pass? bench_gate stages [--runs N]            baselines of
- * one run of a pipeline: do re-runs pass, is a stage that is 3 % slower found?
+ *                                           every longer one caught? do equal ones pass?
+ *   bench_gate stages [--runs N]            baselines of one run of a pipeline: do re-runs pass, is
+ *                                           a stage that is 3 % slower found?
  *
  * Prints tables; judges nothing. */
 #include "inquest/account.h"
@@ -426,7 +428,18 @@ static bool caught(const struct inq_check *check, int which, bool *named)
     return !check->pass;
 }
 
-static void pool(int runs, unsigned first_seed, bool verbose)
+/* The regression to try with the i-th run: all kinds in turn, or only that of the name. */
+static int regression_of(int i, const char *name)
+{
+    int which = name != NULL ? 0 : i % REGRESSIONS;
+    while (name != NULL ? which < REGRESSIONS - 1 && strcmp(regressions[which].what, name) != 0
+                        : regressions[which].job != i / RUNS_OF_BASELINE % JOBS) {
+        which = (which + 1) % REGRESSIONS;
+    }
+    return which;
+}
+
+static void pool(int runs, const char *name, unsigned first_seed, bool verbose)
 {
     size_t alarms = 0;
     size_t n = 0;
@@ -440,7 +453,8 @@ static void pool(int runs, unsigned first_seed, bool verbose)
         struct inq_snapshot now;
         struct inq_check check;
         struct inq_err err = {0};
-        const char *job = jobs[i / RUNS_OF_BASELINE % JOBS];
+        int which = regression_of(i, name);
+        const char *job = jobs[regressions[which].job];
         unsigned seed = first_seed + (unsigned)(i * 40 + 100);
         for (unsigned k = 0; i % RUNS_OF_BASELINE == 0 && k < 5; k++) { /* a new baseline */
             struct inq_snapshot one;
@@ -464,10 +478,6 @@ static void pool(int runs, unsigned first_seed, bool verbose)
             inq_check_release(&check);
         }
         inq_snapshot_release(&now);
-        int which = i % REGRESSIONS;
-        while (regressions[which].job != i / RUNS_OF_BASELINE % JOBS) {
-            which = (which + 1) % REGRESSIONS;
-        }
         bool right = false;
         (void)snprintf(odd, sizeof odd, "%s", regressions[which].spec);
         spec_of_run(text, sizeof text, job, seed + 17, odd);
@@ -673,7 +683,7 @@ static void stages(int runs, unsigned first_seed, bool verbose)
         char who[32];
         int job = i % PIPELINES;
         unsigned seed = first_seed + (unsigned)(i * 10 + 1000);
-        int stage = (int)(seed / 10 % (unsigned)pipelines[job].stages);
+        int stage = i / PIPELINES % pipelines[job].stages;
         struct inq_baseline base = {0};
         bool right = false;
         bool none = false;
@@ -722,7 +732,7 @@ int main(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "equal") == 0) {
         equal(runs, first_seed);
     } else if (argc > 1 && strcmp(argv[1], "pool") == 0) {
-        pool(runs, first_seed, verbose);
+        pool(runs, filter, first_seed, verbose);
     } else if (argc > 1 && strcmp(argv[1], "swaps") == 0) {
         swaps(filter);
     } else if (argc > 1 && strcmp(argv[1], "stages") == 0) {

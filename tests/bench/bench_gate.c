@@ -73,8 +73,8 @@ static bool make(const char *text, struct made *m)
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* `now` is added to the base's spec; %d is a rank. `losses`: causes that are right, by their texts.
- * `who`: r that rank, s its stage, h its host, a nobody alone, * not
- * asked. `needs` as of the shapes. */
+ * `who`: r that rank, s its stage, h its host, k its links, where there are others like them (one
+ * group of all ranks has but one time), a nobody alone, * not asked. `needs` as of the shapes. */
 struct kind {
     const char *name, *base, *now[3], *losses;
     char who, needs;
@@ -160,14 +160,14 @@ static const struct kind kinds[] = {
      {"fault=slow_link:links=dp:rank=%d:factor=2", "fault=slow_link:links=dp:rank=%d:factor=3",
       "fault=slow_link:links=dp:rank=%d:factor=6"},
      "bandwidth transfer",
-     'a',
+     'k',
      0},
     {"pp_link",
      "",
      {"fault=slow_link:links=pp:rank=%d:factor=6", "fault=slow_link:links=pp:rank=%d:factor=12",
       "fault=slow_link:links=pp:rank=%d:factor=20"},
      "p2p bubble",
-     'a',
+     'k',
      'p'},
     {"more_layers", "layers=8", {"layers=12", "layers=16", "layers=24"}, "compute", 'a', 0},
     {"slower_kernels", "", {"layer=850us", "layer=1ms", "layer=1.3ms"}, "compute", 'a', 0},
@@ -227,6 +227,13 @@ static bool right_who(const struct kind *k, const struct inq_compared_cause *cau
     }
     if (k->who == 'l') {
         return cause->stage >= 0;
+    }
+    if (k->who == 'k') { /* it, its partner in the group, and the stages before and behind */
+        bool named = cause->n_ranks == 0 && now->report->pipeline == NULL;
+        for (size_t i = 0; i < cause->n_ranks && cause->n_ranks <= 4; i++) {
+            named = named || cause->ranks[i] == rank;
+        }
+        return named;
     }
     return cause->n_ranks == 1 && cause->ranks[0] == rank;
 }

@@ -16,10 +16,11 @@
  * limit. An exact value (a schedule's) has the interval [v, v], and by default no tolerance: it
  * regressed when it grew at all.
  *
- * What is held against its peers of the same step does not have the shift of its run: there t is
- * smaller, and v - b > sqrt((t b)^2 + (v - v-)^2 + (b+ - b)^2) is the line. A
- * stage is then a multiple of those that changed alike, and what fell back got worse only where its
- * own compute grew by a third of that.
+ * What is held against its peers of the same step does not have the shift of its run: its limit is
+ * what noise explains, sqrt((t b)^2 + (v - v-)^2 + (b+ - b)^2) above b for a rank, and for a stage
+ * by how many ranks and stages there are and how their steps vary (inquest-baseline(5)). A stage is
+ * then a multiple of those that changed alike, and what fell back behind others that got faster
+ * got worse only where its own compute grew by a third of that.
  *
  * With a baseline of three runs or more the spread between runs is measured: the limit is their
  * mean and 2.5 of their standard deviations, at least 2 % (of the step for what grows by it; 2.5 %
@@ -231,7 +232,7 @@ struct inq_check_rule {
 /* All-zero: nothing said. */
 struct inq_check_rules {
     bool has_tolerance;
-    double tolerance; /* a part; when not said 0.03, less for what is measured within a step, and
+    double tolerance; /* a part; when not said 0.03, what noise explains within a step, and
                        * 0 for what is exact */
     struct inq_check_rule of[INQ_MEASURE_COUNT];
     bool has_severity;

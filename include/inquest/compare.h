@@ -145,6 +145,8 @@ struct inq_compared_cause {
     double part;      /* of a step that its own part changed by on the ranks it is about */
     size_t n_ranks;   /* whom it is about; 0: all alike */
     int32_t *ranks;   /* global numbers, ascending */
+    const char *link; /* "ranks 3, 5 take 4 times as long as among other ranks": of a transfer that
+                       * got slower, where its link is slow among those like it; NULL: none is */
     int32_t stage;    /* the ranks are all of this stage; -1 */
     const char *host; /* the ranks are all of this host; NULL */
     const struct inq_compared_coll *coll; /* NULL: not a collective's */

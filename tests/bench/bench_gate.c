@@ -4,10 +4,12 @@
  *   bench_gate pairs [--filter TEXT] [-v]   pairs of runs that differ in one thing: is the speed-up
  *                                           right within 1 %, the cause and whose it is?
  *   bench_gate equal [--runs N]             pairs of equal jobs, 1 % between runs: no change?
- *   bench_gate pool [--runs N]              baselines of five runs: false alarms, regressions found
+ *   bench_gate pool [--runs N] [--filter KIND]
+ *                                           baselines of five runs: false alarms, regressions found
  *   bench_gate swaps [--filter TEXT]        cells of schedules of every kind change places: is
- * every longer one caught? do equal ones pass? bench_gate stages [--runs N]            baselines of
- * one run of a pipeline: do re-runs pass, is a stage that is 3 % slower found?
+ *                                           every longer one caught? do equal ones pass?
+ *   bench_gate stages [--runs N]            baselines of one run of a pipeline: do re-runs pass, is
+ *                                           a stage that is 3 % slower found?
  *
  * Prints tables; judges nothing. */
 #include "inquest/account.h"
@@ -71,8 +73,8 @@ static bool make(const char *text, struct made *m)
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* `now` is added to the base's spec; %d is a rank. `losses`: causes that are right, by their texts.
- * `who`: r that rank, s its stage, h its host, a nobody alone, * not
- * asked. `needs` as of the shapes. */
+ * `who`: r that rank, s its stage, h its host, k its links, where there are others like them (one
+ * group of all ranks has but one time), a nobody alone, * not asked. `needs` as of the shapes. */
 struct kind {
     const char *name, *base, *now[3], *losses;
     char who, needs;
@@ -158,14 +160,14 @@ static const struct kind kinds[] = {
      {"fault=slow_link:links=dp:rank=%d:factor=2", "fault=slow_link:links=dp:rank=%d:factor=3",
       "fault=slow_link:links=dp:rank=%d:factor=6"},
      "bandwidth transfer",
-     'a',
+     'k',
      0},
     {"pp_link",
      "",
      {"fault=slow_link:links=pp:rank=%d:factor=6", "fault=slow_link:links=pp:rank=%d:factor=12",
       "fault=slow_link:links=pp:rank=%d:factor=20"},
      "p2p bubble",
-     'a',
+     'k',
      'p'},
     {"more_layers", "layers=8", {"layers=12", "layers=16", "layers=24"}, "compute", 'a', 0},
     {"slower_kernels", "", {"layer=850us", "layer=1ms", "layer=1.3ms"}, "compute", 'a', 0},
@@ -225,6 +227,13 @@ static bool right_who(const struct kind *k, const struct inq_compared_cause *cau
     }
     if (k->who == 'l') {
         return cause->stage >= 0;
+    }
+    if (k->who == 'k') { /* it, its partner in the group, and the stages before and behind */
+        bool named = cause->n_ranks == 0 && now->report->pipeline == NULL;
+        for (size_t i = 0; i < cause->n_ranks && cause->n_ranks <= 4; i++) {
+            named = named || cause->ranks[i] == rank;
+        }
+        return named;
     }
     return cause->n_ranks == 1 && cause->ranks[0] == rank;
 }
@@ -402,15 +411,16 @@ static const struct {
     const char *what;
     int job;
     const char *spec, *measure, *who;
+    const char *also; /* another measure that names it as well; NULL: none */
 } regressions[] = {
-    {"step", 0, "layer=824us", "step_time_ns", ""},
-    {"stage", 1, "fault=slow_gpu:rank=4:last=5:factor=1.03", "stage_share.stage2", ""},
-    {"rank", 0, "fault=slow_gpu:rank=3:factor=1.03", "", "rank 3"},
-    {"rank of two", 1, "fault=slow_gpu:rank=5:factor=1.03", "", "rank 5"},
-    {"loader", 0, "data=2200us", "host_ns", "data loading"},
-    {"communication", 0, "dp_gbps=95", "exposed_comm_ns", "all_reduce"},
-    {"loader ahead", 2, "data=2250us", "host_ns", "data loading"},
-    {"stage of one", 3, "fault=slow_gpu:rank=2:factor=1.03", "stage_share.stage2", ""},
+    {"step", 0, "layer=824us", "step_time_ns", "", "mean_step_ns"},
+    {"stage", 1, "fault=slow_gpu:rank=4:last=5:factor=1.03", "stage_share.stage2", "", NULL},
+    {"rank", 0, "fault=slow_gpu:rank=3:factor=1.03", "", "rank 3", NULL},
+    {"rank of two", 1, "fault=slow_gpu:rank=5:factor=1.03", "", "rank 5", NULL},
+    {"loader", 0, "data=2200us", "host_ns", "data loading", NULL},
+    {"communication", 0, "dp_gbps=95", "exposed_comm_ns", "all_reduce", NULL},
+    {"loader ahead", 2, "data=2250us", "host_ns", "data loading", NULL},
+    {"stage of one", 3, "fault=slow_gpu:rank=2:factor=1.03", "stage_share.stage2", "", NULL},
 };
 enum { REGRESSIONS = sizeof regressions / sizeof regressions[0] };
 
@@ -418,15 +428,28 @@ static bool caught(const struct inq_check *check, int which, bool *named)
 {
     for (size_t i = 0; i < check->n; i++) {
         const struct inq_check_row *row = &check->rows[i];
-        if (!row->pass && strncmp(row->now.name, regressions[which].measure,
-                                  strlen(regressions[which].measure)) == 0) {
+        bool also =
+            regressions[which].also != NULL && strcmp(row->now.name, regressions[which].also) == 0;
+        if (!row->pass && (also || strncmp(row->now.name, regressions[which].measure,
+                                           strlen(regressions[which].measure)) == 0)) {
             *named = *named || strstr(row->message, regressions[which].who) != NULL;
         }
     }
     return !check->pass;
 }
 
-static void pool(int runs, unsigned first_seed, bool verbose)
+/* The regression to try with the i-th run: all kinds in turn, or only that of the name. */
+static int regression_of(int i, const char *name)
+{
+    int which = name != NULL ? 0 : i % REGRESSIONS;
+    while (name != NULL ? which < REGRESSIONS - 1 && strcmp(regressions[which].what, name) != 0
+                        : regressions[which].job != i / RUNS_OF_BASELINE % JOBS) {
+        which = (which + 1) % REGRESSIONS;
+    }
+    return which;
+}
+
+static void pool(int runs, const char *name, unsigned first_seed, bool verbose)
 {
     size_t alarms = 0;
     size_t n = 0;
@@ -440,7 +463,8 @@ static void pool(int runs, unsigned first_seed, bool verbose)
         struct inq_snapshot now;
         struct inq_check check;
         struct inq_err err = {0};
-        const char *job = jobs[i / RUNS_OF_BASELINE % JOBS];
+        int which = regression_of(i, name);
+        const char *job = jobs[regressions[which].job];
         unsigned seed = first_seed + (unsigned)(i * 40 + 100);
         for (unsigned k = 0; i % RUNS_OF_BASELINE == 0 && k < 5; k++) { /* a new baseline */
             struct inq_snapshot one;
@@ -464,10 +488,6 @@ static void pool(int runs, unsigned first_seed, bool verbose)
             inq_check_release(&check);
         }
         inq_snapshot_release(&now);
-        int which = i % REGRESSIONS;
-        while (regressions[which].job != i / RUNS_OF_BASELINE % JOBS) {
-            which = (which + 1) % REGRESSIONS;
-        }
         bool right = false;
         (void)snprintf(odd, sizeof odd, "%s", regressions[which].spec);
         spec_of_run(text, sizeof text, job, seed + 17, odd);
@@ -673,7 +693,7 @@ static void stages(int runs, unsigned first_seed, bool verbose)
         char who[32];
         int job = i % PIPELINES;
         unsigned seed = first_seed + (unsigned)(i * 10 + 1000);
-        int stage = (int)(seed / 10 % (unsigned)pipelines[job].stages);
+        int stage = i / PIPELINES % pipelines[job].stages;
         struct inq_baseline base = {0};
         bool right = false;
         bool none = false;
@@ -722,7 +742,7 @@ int main(int argc, char **argv)
     } else if (argc > 1 && strcmp(argv[1], "equal") == 0) {
         equal(runs, first_seed);
     } else if (argc > 1 && strcmp(argv[1], "pool") == 0) {
-        pool(runs, first_seed, verbose);
+        pool(runs, filter, first_seed, verbose);
     } else if (argc > 1 && strcmp(argv[1], "swaps") == 0) {
         swaps(filter);
     } else if (argc > 1 && strcmp(argv[1], "stages") == 0) {

@@ -4,8 +4,8 @@
 
 #include "analysis/check/check.h"
 #include "analysis/check/pool.h"
+#include "analysis/check/within.h"
 #include "base/mem.h"
-#include "base/stats.h"
 #include "base/time.h"
 
 #include <inttypes.h>
@@ -23,8 +23,7 @@ static const uint64_t FEWER_STEPS = 2;
 struct limits {
     const struct inq_check_rules *rules;
     const struct inq_snapshot *now, *base;
-    double step_ns;   /* NaN: not known */
-    int32_t replicas; /* ranks that share a stage; 0 not known */
+    double step_ns; /* NaN: not known */
 };
 
 const char *inq_check_outcome_text(enum inq_check_outcome outcome)
@@ -222,120 +221,10 @@ static double unit_of(const struct limits *limits, const struct inq_measure *bas
     return allowance(limits, base, 1.0);
 }
 
-/* ---- what is measured within a step ----------------------------------------------------------*/
-
-/* What is held against its peers of the same step does not have the shift of its run, but each rank
- * its own: of 0.4 % from rank to rank in each of two runs, and 0.5 % from step to step, a stage's
- * share stays below the line in 99.9 % of pairs where two ranks share it, in 99 % where it has one
- * (in 99.5 % of as many of each), and a stage that is 3 % slower stands out in 99 and in 91 %. For
- * one rank no line does both: at 99.5 % even the best of tests finds 87 to 90 % of them. The slower
- * of few ranks varies by more than a stage. */
-static const double TOLERANCE_OF_STAGE = 0.0165;
-static const double TOLERANCE_OF_STAGE_OF_ONE = 0.019;
-static const double TOLERANCE_OF_RANK = 0.0175;
-static const double TOLERANCE_OF_RANK_OF_FEW = 0.0225;
-enum { RANKS_OF_STAGE = 2, PEERS_OF_RANK = 4 };
-
-static bool is_within_step(const struct inq_check_row *row)
-{
-    return row->now.kind == INQ_MEASURE_STAGE_SHARE || row->now.kind == INQ_MEASURE_SLOWEST_RANK;
-}
-
-static double tolerance_within_step(const struct inq_check_row *row, int32_t replicas)
-{
-    if (row->now.kind == INQ_MEASURE_STAGE_SHARE) {
-        return replicas >= RANKS_OF_STAGE ? TOLERANCE_OF_STAGE : TOLERANCE_OF_STAGE_OF_ONE;
-    }
-    return replicas >= PEERS_OF_RANK ? TOLERANCE_OF_RANK : TOLERANCE_OF_RANK_OF_FEW;
-}
-
-/* How far from the baseline what is tolerated and chance reach together. The tolerance of what is
- * measured within a step is itself a spread from run to run, independent of that of the steps. */
-static double reach(const struct inq_check_row *row, double slack, double chance)
-{
-    return is_within_step(row) ? hypot(slack, chance) : slack + chance;
-}
-
 /* Runs that shift evenly by up to 1 % are up to 2 % apart. Compute of the slowest of several ranks
- * shifts with the run and the rank: more is needed for as few false alarms. What is measured within
- * a step does not have the shift of its run; with 0.4 % from rank to rank and 0.5 % from step to
- * step one stage in 3,000 goes above its line by chance, and one that is 3 % slower stays below it
- * in 1 of 100, or in 5 where a single rank has it. The slower of two ranks is further from the
- * other than from a median of many. */
+ * shifts with the run and the rank: more is needed for as few false alarms. */
 static const double LEAST_ALLOWED = 0.02;
 static const double LEAST_COMPUTE = 0.025;
-static const double LEAST_STAGE = 0.015;
-static const double LEAST_STAGE_OF_ONE = 0.019;
-static const double LEAST_RANK = 0.012;
-static const double LEAST_RANK_OF_FEW = 0.019;
-
-static double least_of(enum inq_measure_kind kind, int32_t replicas)
-{
-    bool stage = kind == INQ_MEASURE_STAGE_SHARE;
-    bool rank = kind == INQ_MEASURE_SLOWEST_RANK;
-    return stage  ? replicas >= RANKS_OF_STAGE ? LEAST_STAGE : LEAST_STAGE_OF_ONE
-           : rank ? replicas >= PEERS_OF_RANK ? LEAST_RANK : LEAST_RANK_OF_FEW
-           : kind == INQ_MEASURE_COMPUTE ? LEAST_COMPUTE
-                                         : LEAST_ALLOWED;
-}
-
-/* A rank among few peers is seen twice, by independent noise: it computes longer than they do, and
- * its stage longer than the other stages. Of a rank of two that is 3 % slower the one finds 81 %,
- * both together 98 %, with half the false alarms. */
-static const double LEAST_RANK_WITH_STAGE = 0.016;
-/* A rank that is slower by d takes its stage of n along by d / n; where the whole stage is slower,
- * its ranks are as they were to each other. Of two ranks the two are equally likely where the rank
- * is above its peer by 0.8 of what its stage is above the others; a little less, as the slower of
- * two is above the other by chance already, which the baseline has. */
-static const double OF_THE_RANK = 0.6;
-
-static size_t stages_in(const struct inq_snapshot *s)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        n += s->measures[i].kind == INQ_MEASURE_STAGE_SHARE;
-    }
-    return n;
-}
-
-static const struct inq_measure *stage_of_row(const struct inq_snapshot *s,
-                                              const struct inq_check_row *row)
-{
-    const char *suffix = strchr(row->now.name, '.');
-    char name[INQ_MEASURE_NAME];
-    (void)snprintf(name, sizeof name, "%s%s", inq_measure_info(INQ_MEASURE_STAGE_SHARE)->name,
-                   suffix != NULL ? suffix : "");
-    return inq_snapshot_find(s, name);
-}
-
-/* By how much the stage of the slowest of few ranks grew, where the rank, its own growth and its
- * stage's taken together, is beyond the spread of the runs; else 0. Both weigh by the inverse of
- * their variances, which come from how many ranks and stages there are. */
-static double joint_growth_of_stage(const struct inq_check_row *row, const struct limits *limits)
-{
-    const struct inq_measure *now = stage_of_row(limits->now, row);
-    const struct inq_measure *base = stage_of_row(limits->base, row);
-    double ranks = (double)limits->replicas;
-    double stages = (double)stages_in(limits->now);
-    if (row->now.kind != INQ_MEASURE_SLOWEST_RANK || now == NULL || base == NULL || ranks < 2.0 ||
-        limits->replicas >= PEERS_OF_RANK || stages < 2.0 || base->n_runs != row->base.n_runs) {
-        return 0.0;
-    }
-    double weight = (ranks - 1.0) / ranks;
-    double weight_of_stage = (stages - 1.0) / stages;
-    double sum = weight + weight_of_stage / ranks;
-    double stage = now->value / base->value - 1.0;
-    double rank = row->now.value / row->base.value - 1.0;
-    struct inq_measure joint = {.n_runs = base->n_runs};
-    for (size_t i = 0; i < base->n_runs; i++) {
-        joint.runs[i] = (weight * row->base.runs[i] / row->base.value +
-                         weight_of_stage * base->runs[i] / base->value) /
-                        sum;
-    }
-    double growth = (weight * rank + weight_of_stage * stage) / sum;
-    bool beyond = growth > inq_pool_allowance(&joint, LEAST_RANK_WITH_STAGE);
-    return beyond && stage > 0.0 && rank > OF_THE_RANK * stage ? stage : 0.0;
-}
 
 /* "is less, but of 1 step where the baseline has 10": no gain is told. */
 static bool is_of_few_steps(const struct inq_check_row *row, char *text, size_t size)
@@ -346,12 +235,12 @@ static bool is_of_few_steps(const struct inq_check_row *row, char *text, size_t 
 }
 
 /* Against several runs, whose spread is measured. */
-static void verify_pooled(struct inq_check_row *row, const struct limits *limits, double allowed)
+static void verify_pooled(struct inq_check_row *row, const struct limits *limits, double allowed,
+                          double stage)
 {
     double unit = unit_of(limits, &row->base);
     double creep = inq_pool_creep(&row->base, row->now.value, unit);
     double growth = row->now.value - row->base.value;
-    double stage = joint_growth_of_stage(row, limits);
     bool over = growth > allowed;
     char text[96];
     row->limit = row->base.value + allowed;
@@ -394,10 +283,10 @@ static void verify_relative(struct inq_check_row *row, const struct limits *limi
     double growth = row->now.value - row->base.value;
     char text[128];
     row->limit = row->base.value + allowed;
-    if (growth > reach(row, slack, chance_worse)) {
+    if (growth > slack + chance_worse) {
         row->outcome = INQ_CHECK_REGRESSED;
         say(row, "got worse", "", false);
-    } else if (-growth <= reach(row, slack, chance_better)) {
+    } else if (-growth <= slack + chance_better) {
         row->outcome = INQ_CHECK_WITHIN;
         row->noisy = growth > slack;
         say(row, growth > slack ? noise_text(row, text, sizeof text) : "is within its limit", "",
@@ -419,21 +308,44 @@ static double tolerance_of(const struct inq_check_row *row, const struct limits 
     return rule->kind == INQ_RULE_TOLERANCE ? rule->value
            : limits->rules->has_tolerance   ? limits->rules->tolerance
            : exact                          ? 0.0
-           : is_within_step(row)            ? tolerance_within_step(row, limits->replicas)
                                             : INQ_CHECK_TOLERANCE;
 }
 
-static double pooled_of(const struct inq_check_row *row, const struct limits *limits)
+/* Against one run, what is held against its peers in the same step. */
+static void verify_within_step(struct inq_check_row *row, const struct inq_within_step *within)
 {
-    double least = least_of(row->base.kind, limits->replicas);
+    double part = row->now.value / row->base.value - 1.0;
+    char text[96];
+    row->limit = row->base.value * (1.0 + within->above);
+    if (row->now.value > row->limit) {
+        row->outcome = INQ_CHECK_REGRESSED;
+        say(row, "got worse", "", false);
+    } else if (part >= -within->below) {
+        say(row, "is within its limit", "", false);
+    } else if (is_of_few_steps(row, text, sizeof text)) {
+        say(row, text, "", false);
+    } else {
+        row->outcome = INQ_CHECK_IMPROVED;
+        say(row, "improved", "", false);
+    }
+}
+
+static double pooled_of(const struct inq_check_row *row, const struct limits *limits,
+                        const struct inq_within_step *within)
+{
+    double least = within->holds                           ? within->least
+                   : row->base.kind == INQ_MEASURE_COMPUTE ? LEAST_COMPUTE
+                                                           : LEAST_ALLOWED;
     return inq_pool_allowance(&row->base, least * unit_of(limits, &row->base));
 }
 
 static void verify(struct inq_check_row *row, const struct limits *limits)
 {
     const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
+    struct inq_within_step within = inq_within_step(row, limits->now, limits->base);
     bool measured = isfinite(row->now.value);
     bool known = isfinite(row->base.value);
+    bool by_default = !limits->rules->has_tolerance && rule->kind != INQ_RULE_TOLERANCE;
     char title[INQ_MEASURE_NAME + 32];
     row->limit = (double)NAN;
     row->change = (double)NAN;
@@ -453,9 +365,10 @@ static void verify(struct inq_check_row *row, const struct limits *limits)
         verify_absolute(row, rule->value, true);
     } else if (inq_measure_info(row->now.kind)->growth == INQ_GROWS_NOT) {
         verify_absolute(row, 0.0, false);
-    } else if (known && !limits->rules->has_tolerance && rule->kind != INQ_RULE_TOLERANCE &&
-               isfinite(pooled_of(row, limits))) {
-        verify_pooled(row, limits, pooled_of(row, limits));
+    } else if (known && by_default && isfinite(pooled_of(row, limits, &within))) {
+        verify_pooled(row, limits, pooled_of(row, limits, &within), within.stage);
+    } else if (known && by_default && isfinite(within.above)) {
+        verify_within_step(row, &within);
     } else if (known) {
         verify_relative(row, limits, tolerance_of(row, limits));
     } else {
@@ -645,47 +558,6 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
     return INQ_OK;
 }
 
-/* A stage this far from what the others changed by changed by itself: six deviations of what a
- * stage of one rank varies by from run to run, 0.6 %. */
-static const double ALIKE = 0.04;
-enum { MOST_STAGES = 256 };
-
-/* The part of all stages' compute that is one's, of what multiple of the others' mean it is. */
-static double part_of(const struct inq_measure *m, size_t stages)
-{
-    return m->value / ((double)stages - 1.0 + m->value);
-}
-
-/* What makes of a multiple of all other stages one of those that changed alike: 1 nearly always. A
- * stage that got much faster makes no other one slow, and a slow one hides none. */
-static double against_alike(const struct inq_measure *of, const struct limits *limits)
-{
-    double changes[MOST_STAGES]; /* of the others' parts, as logarithms */
-    double sorted[MOST_STAGES];
-    size_t stages = stages_in(limits->now);
-    size_t n = 0;
-    double all = 0.0;
-    double alike = 0.0;
-    double n_alike = 0.0;
-    for (size_t i = 0; stages <= MOST_STAGES && i < limits->now->n; i++) {
-        const struct inq_measure *m = &limits->now->measures[i];
-        const struct inq_measure *base = inq_snapshot_find(limits->base, m->name);
-        if (m->kind == INQ_MEASURE_STAGE_SHARE && m != of && base != NULL && m->value > 0.0 &&
-            base->value > 0.0) {
-            changes[n] = sorted[n] = log(part_of(m, stages) / part_of(base, stages));
-            n++;
-        }
-    }
-    double middle = n > 0 ? inq_median(sorted, n) : 0.0;
-    for (size_t i = 0; i < n; i++) {
-        bool same = fabs(changes[i] - middle) < ALIKE;
-        all += changes[i] / (double)n;
-        alike += same ? changes[i] : 0.0;
-        n_alike += same ? 1.0 : 0.0;
-    }
-    return n_alike > 0.0 && n_alike < (double)n ? exp(all - alike / n_alike) : 1.0;
-}
-
 static void add_row(struct inq_check *check, const struct inq_measure *now,
                     const struct inq_measure *base, const struct limits *limits)
 {
@@ -697,12 +569,6 @@ static void add_row(struct inq_check *check, const struct inq_measure *now,
     none.n = 0;
     *row = (struct inq_check_row){.now = now != NULL ? *now : none,
                                   .base = base != NULL ? *base : none};
-    if (any->kind == INQ_MEASURE_STAGE_SHARE && now != NULL && base != NULL) {
-        double factor = against_alike(now, limits);
-        row->now.value *= factor;
-        row->now.low *= factor;
-        row->now.high *= factor;
-    }
     verify(row, limits);
 }
 
@@ -881,7 +747,8 @@ static void say_lint(struct inq_check *check, const struct inq_snapshot *now)
 }
 
 /* Who fell back behind others has a longer time of its own, by a third of it at least, whatever its
- * run shifts by: 3 % remain 1 % where two runs shift by 1 % each, to either side. */
+ * run shifts by: 3 % remain 1 % where two runs shift by 1 % each, to either side. Others that are
+ * faster by no more than that may just have the shift of their run. */
 static const double ITS_OWN = 1.0 / 3.0;
 
 /* A stage or a rank is no slower because others got faster. */
@@ -891,9 +758,11 @@ static void verify_own_times(struct inq_check *check)
     for (size_t i = 0; i < check->n; i++) {
         struct inq_check_row *row = &check->rows[i];
         const struct inq_check_row *own =
-            is_within_step(row) ? row_like(check, row, INQ_MEASURE_COMPUTE) : NULL;
+            row->now.kind == INQ_MEASURE_STAGE_SHARE || row->now.kind == INQ_MEASURE_SLOWEST_RANK
+                ? row_like(check, row, INQ_MEASURE_COMPUTE)
+                : NULL;
         if (row->outcome == INQ_CHECK_REGRESSED && own != NULL &&
-            own->change < ITS_OWN * row->change) {
+            own->change < ITS_OWN * row->change && own->change < row->change - INQ_MOST_SHIFT) {
             row->outcome = INQ_CHECK_WITHIN;
             row->pass = true;
             (void)snprintf(row->message, sizeof row->message,
@@ -964,8 +833,7 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
     struct limits limits = {.rules = &all,
                             .now = now,
                             .base = base,
-                            .step_ns = step != NULL ? step->value : (double)NAN,
-                            .replicas = base->work.replicas};
+                            .step_ns = step != NULL ? step->value : (double)NAN};
     size_t most = now->n + base->n + 1;
     check->rows = inq_mem_zalloc(most, sizeof *check->rows);
     if (check->rows == NULL) {

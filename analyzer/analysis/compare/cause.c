@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/arena_text.h"
 #include "base/sort.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -675,6 +676,73 @@ static bool explains(const struct inq_comparison *c)
     return false;
 }
 
+/* ---- links -----------------------------------------------------------------------------------*/
+
+static bool is_over(const struct inq_candidate *link, const struct inq_compared_cause *cause,
+                    const struct inq_trace *trace, int run)
+{
+    if (cause->coll == NULL) {
+        return cause->loss == INQ_LOSS_P2P && inq_coll_is_p2p(link->coll);
+    }
+    const char *kind = inq_coll_kind_text(link->coll);
+    size_t length = strlen(kind);
+    return cause->loss == INQ_LOSS_BANDWIDTH && link->group < trace->n_groups &&
+           trace->groups[link->group].size == cause->coll->group_size[run] &&
+           strncmp(cause->coll->name, kind, length) == 0 && cause->coll->name[length] == ' ';
+}
+
+/* Whether the other run's links are slow at the same ranks. */
+static bool has_link(const struct inq_report *report, const struct inq_trace *trace,
+                     const struct inq_candidate *link)
+{
+    const struct inq_attribution *known = report->attribution;
+    for (size_t i = 0; known != NULL && i < known->n_candidates; i++) {
+        const struct inq_candidate *other = &known->candidates[i];
+        bool same = other->kind == INQ_FINDING_SLOW_LINK && other->n_ranks == link->n_ranks;
+        for (size_t r = 0; same && r < link->n_ranks; r++) {
+            same = report->trace->ranks[other->ranks[r]].rank == trace->ranks[link->ranks[r]].rank;
+        }
+        if (same) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whom a transfer that got slower is between, where its link is slow among those like it in the run
+ * in which it costs, and was not in the other. */
+static void name_links(struct causing *x, struct inq_report *const reports[2],
+                       struct inq_compared_cause *cause)
+{
+    int run = cause->ns > 0 ? 1 : 0;
+    const struct inq_trace *trace = reports[run]->trace;
+    const struct inq_attribution *known = reports[run]->attribution;
+    double ratio = (double)NAN; /* of the costliest */
+    for (size_t i = 0; i < x->n; i++) {
+        x->stands_out[i] = false;
+    }
+    for (size_t i = 0; known != NULL && i < known->n_candidates; i++) {
+        const struct inq_candidate *link = &known->candidates[i];
+        if (link->kind != INQ_FINDING_SLOW_LINK || !is_over(link, cause, trace, run) ||
+            has_link(reports[1 - run], trace, link)) {
+            continue;
+        }
+        ratio = isfinite(ratio) ? ratio : link->ratio;
+        for (size_t r = 0; r < link->n_ranks; r++) {
+            for (size_t k = 0; k < x->n; k++) {
+                bool same = x->p[1].ranks[x->rank[k]].rank == trace->ranks[link->ranks[r]].rank;
+                x->stands_out[k] = x->stands_out[k] || same;
+            }
+        }
+    }
+    if (count_out(x) > 0) {
+        const char *who = name_who(x, cause);
+        cause->link = or_empty(
+            x, inq_arena_asprintf(x->c->arena, "%s %s %.3g times as long as among other ranks", who,
+                                  run == 1 ? "take" : "took", ratio));
+    }
+}
+
 static int set_up(struct causing *x)
 {
     const struct inq_run_record *now = &x->p[1];
@@ -728,6 +796,14 @@ int inq_compare_causes(struct inq_comparison *c, const struct inq_run_record *p,
         code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
     } else {
         code = inq_compare_swap(c, p, reports, x.swaps, err);
+    }
+    for (size_t i = 0; code == INQ_OK && i < c->n_causes; i++) {
+        if (c->causes[i].n_ranks == 0) { /* of a transfer; its own costs name ranks already */
+            name_links(&x, reports, &c->causes[i]);
+        }
+    }
+    if (code == INQ_OK && x.no_memory) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
     }
     inq_arena_release(&scratch);
     return code;

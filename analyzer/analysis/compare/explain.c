@@ -150,8 +150,10 @@ static const char *say_coll(const struct inq_comparison *c, const struct inq_com
                             const struct told *told)
 {
     int loss = main_loss(cause->coll, cause->ns < 0 ? -1 : 1);
-    return inq_arena_asprintf(c->arena, "%s come from %s: %s.", of_it(c, told),
-                              coll_name(c, cause->coll), say_why(c, cause->coll, loss));
+    return inq_arena_asprintf(c->arena, "%s come from %s: %s%s%s.", of_it(c, told),
+                              coll_name(c, cause->coll), say_why(c, cause->coll, loss),
+                              cause->link != NULL ? "; transfers of " : "",
+                              cause->link != NULL ? cause->link : "");
 }
 
 /* "Rank 2 computes ...; 1.9 ms of the change (97 %)." */
@@ -162,8 +164,9 @@ static const char *say_cause(const struct inq_comparison *c, const struct inq_co
         return say_coll(c, cause, told);
     }
     if (cause->text == NULL) {
-        return inq_arena_asprintf(c->arena, "%s come from %s.", of_it(c, told),
-                                  inq_loss_what(cause->loss));
+        return inq_arena_asprintf(
+            c->arena, "%s come from %s%s%s.", of_it(c, told), inq_loss_what(cause->loss),
+            cause->link != NULL ? ": those of " : "", cause->link != NULL ? cause->link : "");
     }
     return inq_arena_asprintf(c->arena, "%c%s: %s.", toupper((unsigned char)cause->text[0]),
                               cause->text + 1, of_it(c, told));

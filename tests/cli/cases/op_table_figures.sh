@@ -62,7 +62,7 @@ run() {
             ranks steps kernels segments origin_ns start_ns
 }
 ask="--what-if stage=1:factor=0.5 --what-if dp=1:fix --what-if dp=1:speed=1.0 --what-if type=forward-compute:factor=0.9
-    --what-if type=sync:fix --what-if type=p2p,compute:factor=1.1 --what-if stage=0:keep --what-if microbatch=1:fix --what-if rank=3:speed=0.8"
+    --what-if type=sync:fix --what-if type=p2p,compute:factor=1.1 --what-if stage=0:keep --what-if rank=3:speed=0.8"
 run dp=2,pp=2,seed=1,slow=1.3,slow_dp=1,slow_stage=0 $ask
 run dp=1,pp=3,seed=2,slow=1.5,slow_stage=1 $ask
 run dp=3,pp=1,seed=3,slow=1.4,slow_dp=2 $ask

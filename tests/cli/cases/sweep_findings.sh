@@ -31,6 +31,13 @@ sweep dp=2,pp=2,seed=50,pp_gbps=@ 1 5 20
 sweep dp=2,tp=2,seed=51,tp_gbps=@ 20 80
 sweep dp=4,seed=52,launch=@ 10us 40us 120us
 sweep dp=4,seed=53,data=@ 1ms 3ms 9ms
+sweep dp=2,pp=2,seed=54,sync=@,fault=slow_gpu:rank=2:factor=1.3 0 2 3
+sweep dp=2,pp=2,seed=55,early_recv=@,fault=late_host:rank=1:mode=step 1 2
+sweep dp=2,pp=2,seed=56,p2p=@,fault=slow_gpu:rank=1:factor=1.3 bare fused batched
+sweep dp=2,pp=2,seed=57,sync=3,window=@,fault=late_host:rank=2:mode=pause full ragged
+sweep dp=4,seed=58,sync=0,args=@,fault=slow_link:rank=3:factor=3 old seq
+sweep tp=2,dp=2,seed=59,sharded=1,fault=low_clock:rank=@:factor=1.2 0 3
+sweep pp=2,chunks=2,seed=60,gpus_per_host=@,clock=300,fault=slow_gpu:rank=1:factor=1.15 1 2
 cat >show.py <<'P'
 import json, sys
 finding = "id severity confidence cost_ns_per_step gain_interval_ns share measured expected".split()
@@ -40,6 +47,7 @@ for run in map(json.loads, open("reports").read().replace("\n}\n{", "\n}\0{").sp
     print("====", run["name"])
     for f in run["findings"]:
         row(f, finding)
+    print("  classes:", *(c["ns"] for c in run["account"]["classes"]))
     print("  causes:")
     for c in run["account"]["causes"]:
         row(c, cause)

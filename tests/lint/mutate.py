@@ -39,6 +39,11 @@ CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents", "c
              "cli.terminal", "cli.corpus", "cli.perfetto", "cli.one_account", "cli.tables"}
 UNFIT = "fails without a mutation: whatever is changed would count as noticed"
 GOLDEN_CASES = "tests/cli/cases"
+# of two values the larger or the smaller one: which of equal ones is all the same
+ONE_OF_TWO = [re.compile(p) for p in (
+    r"([\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?) [<>]=? ([\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?)"
+    r" \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)",
+    r"if \(([\w\->.\[\]]+) [<>]=? ([\w\->.\[\]]+)\) \{\n\s*(?:\1 = \2|\2 = \1);\n")]
 NUMBER = re.compile(r"(?<![\w.\"])(\d+(?:\.\d+)?)(?![\w.\"])")
 
 
@@ -64,9 +69,13 @@ def sites(path):
         if not (in_body or constant) or made:
             continue
         code = blanked(line)
+        same = [m.span() for p in ONE_OF_TWO
+                for m in p.finditer(code + "\n" + "\n".join(lines[at + 1:at + 2]) + "\n")]
         for pattern, new in OPERATORS if in_body else ():
             for m in re.finditer(pattern, code):
-                found.append((at, m.start(), m.end(), new))
+                bound = new.strip("=") in ("<", ">")
+                if not (bound and any(a <= m.start() < b for a, b in same)):
+                    found.append((at, m.start(), m.end(), new))
         # of what a comparison returns the sign alone counts
         ordered = re.search(r"\? -?1 : -?1;", code)
         for m in () if ordered else NUMBER.finditer(code):

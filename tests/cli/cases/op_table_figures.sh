@@ -70,7 +70,8 @@ run dp=2,pp=3,seed=4,last=1.4,m=6 $ask
 run dp=4,pp=2,seed=5,link=6,sync=2
 run dp=2,pp=2,seed=6,uneven=1.8,sigma=0.2,steps=9
 run dp=1,pp=1,seed=7,steps=1
-run dp=12,pp=3,seed=8,m=2,slow=1.2,slow_dp=7,slow_stage=2,steps=2
+run dp=12,pp=3,seed=8,m=2,slow=1.6,slow_dp=7,slow_stage=2,steps=2,sigma=0.5
+run dp=5,pp=2,seed=10,m=2,slow=1.7,slow_dp=4,slow_stage=1,steps=2,sigma=0.6
 python3 make.py dp=2,pp=2,seed=9,slow=1.2,steps=2 >table.csv
 for table in pipelines waterfall pipeline_stages pipeline_ops; do
     "$INQ" analyze table.csv -q -f csv --table $table | awk 'NR <= 40'

@@ -39,11 +39,14 @@ CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents", "c
              "cli.terminal", "cli.corpus", "cli.perfetto", "cli.one_account", "cli.tables"}
 UNFIT = "fails without a mutation: whatever is changed would count as noticed"
 GOLDEN_CASES = "tests/cli/cases"
-# of two values the larger or the smaller one: which of equal ones is all the same
-ONE_OF_TWO = [re.compile(p) for p in (
-    r"([\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?) [<>]=? ([\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?)"
-    r" \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)",
-    r"if \(([\w\->.\[\]]+) [<>]=? ([\w\->.\[\]]+)\) \{\n\s*(?:\1 = \2|\2 = \1);\n")]
+# of two values the larger or the smaller one, or of two that differ: what is done with equal ones
+# is all the same. The line before, the line itself and the one after it are looked at.
+VALUE = r"[\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?"
+EQUAL_ALIKE = [re.compile(p) for p in (
+    rf"({VALUE}) [<>]=? ({VALUE}) \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)",
+    rf"if \(({VALUE}) [<>]=? ({VALUE})\) \{{\n\s*(?:\1 = \2|\2 = \1);\n",
+    rf"if \(({VALUE}) != ({VALUE})\) \{{\n\s*return \1 [<>]=? \2 \?",
+    rf"({VALUE}) != ({VALUE}) \? \1 [<>]=? \2\b")]
 NUMBER = re.compile(r"(?<![\w.\"])(\d+(?:\.\d+)?)(?![\w.\"])")
 
 
@@ -69,12 +72,13 @@ def sites(path):
         if not (in_body or constant) or made:
             continue
         code = blanked(line)
-        same = [m.span() for p in ONE_OF_TWO
-                for m in p.finditer(code + "\n" + "\n".join(lines[at + 1:at + 2]) + "\n")]
+        above = "\n".join(lines[max(at - 1, 0):at]) + "\n"
+        around = above + code + "\n" + "\n".join(lines[at + 1:at + 2]) + "\n"
+        alike = [m.span() for p in EQUAL_ALIKE for m in p.finditer(around)]
         for pattern, new in OPERATORS if in_body else ():
             for m in re.finditer(pattern, code):
                 bound = new.strip("=") in ("<", ">")
-                if not (bound and any(a <= m.start() < b for a, b in same)):
+                if not bound or not any(a <= len(above) + m.start() < b for a, b in alike):
                     found.append((at, m.start(), m.end(), new))
         # of what a comparison returns the sign alone counts
         ordered = re.search(r"\? -?1 : -?1;", code)

@@ -11,6 +11,8 @@ run dp=2,steps=13,seed=1,step_sigma=0.2 "${tables[@]}"
 run dp=17,steps=2,seed=2,fault=slow_gpu:rank=16:factor=1.3
 run dp=33,steps=2,seed=3 "${tables[@]}"
 run dp=3,pp=3,layers=3,steps=9,seed=4 -v
+run dp=8,steps=2,seed=7,fault=slow_gpu:rank=1:factor=1.2 -f markdown
+run dp=9,steps=2,seed=8,fault=slow_gpu:rank=1:factor=1.2 -f markdown
 "$INQ" synth dp=65,layers=1,steps=1,lean=1,cpu_ops=0,gz=0,seed=6 -q -o run >/dev/null
 "$INQ" info run | tail -n 12
 "$INQ" info run -v | tail -n 4

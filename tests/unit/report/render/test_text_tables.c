@@ -34,7 +34,7 @@ static struct printed print(const struct inq_table *table, int width)
     while ((line = strtok_r(NULL, "\n", &save)) != NULL) {
         assert_true(p.n < 16 && strlen(line) < sizeof p.text[0]);
         p.columns[p.n] = (int)strlen(line);
-        strcpy(p.text[p.n++], line);
+        memcpy(p.text[p.n++], line, strlen(line) + 1);
     }
     inq_out_release(&out);
     return p;
@@ -102,10 +102,9 @@ static void table__wraps_sentences_in_what_is_left(void **state)
     static const char words[] =
         "aa bb cc dd ee ff gg hh ii jj kk ll mm nn oo pp qq rr ss tt"; /* 59 */
     static const struct {
-        int width;
+        int width, columns; /* of the first line */
         size_t titles, lines;
-        int columns; /* of the first line */
-    } rows[] = {{65, 1, 1, 65}, {64, 1, 2, 62}, {38, 1, 2, 38}, {37, 2, 2, 37}, {20, 2, 2, 37}};
+    } rows[] = {{65, 65, 1, 1}, {64, 62, 1, 2}, {38, 38, 1, 2}, {37, 37, 2, 2}, {20, 37, 2, 2}};
     (void)state;
     struct inq_arena arena = {0};
     struct inq_table table = {.arena = &arena, .title = "Table"};

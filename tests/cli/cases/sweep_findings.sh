@@ -38,6 +38,8 @@ sweep dp=2,pp=2,seed=57,sync=3,window=@,fault=late_host:rank=2:mode=pause full r
 sweep dp=4,seed=58,sync=0,args=@,fault=slow_link:rank=3:factor=3 old seq
 sweep tp=2,dp=2,seed=59,sharded=1,fault=low_clock:rank=@:factor=1.2 0 3
 sweep pp=2,chunks=2,seed=60,gpus_per_host=@,clock=300,fault=slow_gpu:rank=1:factor=1.15 1 2
+sweep tp=2,dp=2,gpus_per_host=2,seed=61,fault=late_host:host=1:mode=step:delay=@ 1ms 3ms
+sweep dp=6,gpus_per_host=3,seed=62,fault=late_host:host=1:mode=launch:factor=6,fault=slow_gpu:rank=@:factor=1.1 1 4
 cat >show.py <<'P'
 import json, sys
 finding = "id severity confidence cost_ns_per_step gain_interval_ns share measured expected".split()

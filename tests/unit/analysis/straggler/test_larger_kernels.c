@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-/* Where grids are recorded for half of the compute they decide: it is more work when they grow by
- * at least half of what the time grows by. */
+/* Where grids are recorded for half of the compute they decide: it is extra compute when they grow
+ * by at least half of what the time grows by. */
 static void larger__grids_decide_where_they_are_known(void **state)
 {
     static const struct {

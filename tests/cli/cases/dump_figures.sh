@@ -14,14 +14,16 @@ class Job:
                 self.groups[str(len(self.groups))] = [a, a + 1]
         self.absent, self.cut, self.p2p = set(), set(), set()
 
-    def op(self, ranks, group="0", name="all_reduce", seq=1, size=(4, 4), dtype="Float", state="completed", p2p=False):
+    def op(self, ranks, group="0", name="all_reduce", seq=1, size=(4, 4), dtype="Float", state="completed", p2p=False,
+           tensors=1):
         for rank in ranks:
             at = T0 + len(self.ops[rank]) * 1000000 + rank
             self.ops[rank].append({
                 "record_id": len(self.ops[rank]), "pg_id": int(group), "process_group": [group, "g" + group],
                 "collective_seq_id": 0 if p2p else seq, "p2p_seq_id": seq if p2p else 0, "op_id": seq,
-                "profiling_name": "nccl:" + name, "input_sizes": [list(size)], "output_sizes": [list(size)],
-                "input_dtypes": [dtype], "output_dtypes": [dtype], "state": state, "is_p2p": p2p,
+                "profiling_name": "nccl:" + name, "input_sizes": [list(size)] * tensors,
+                "output_sizes": [list(size)] * tensors,
+                "input_dtypes": [dtype] * tensors, "output_dtypes": [dtype] * tensors, "state": state, "is_p2p": p2p,
                 "retired": state == "completed", "time_created_ns": at, "timeout_ms": 600000,
                 "time_discovered_started_ns": None if state == "scheduled" else at + 1000,
                 "time_discovered_completed_ns": at + 2000 if state == "completed" else None,
@@ -67,6 +69,9 @@ elif kind == "cut":  # of k ranks the dump is cut
 elif kind == "size":
     job.op(odd, seq=7, size=(4, 5), state="started")
     job.op(even, seq=7, state="started")
+elif kind == "tensors":  # some pass k more than the others
+    job.op([0], seq=7, tensors=1 + k, state="started")
+    job.op(range(1, world), seq=7, state="started")
 elif kind == "type":
     job.op(odd, seq=7, dtype="Half", state="started")
     job.op(even, seq=7, state="started")
@@ -102,6 +107,7 @@ for kind in late stuck absent size; do
     run $kind 2 1
 done
 for kind in cut type other; do run $kind 4 1; done
+for k in 1 2 5; do run tensors 4 $k; done
 run late 40 13
 run absent 40 30
 run stuck 3 3

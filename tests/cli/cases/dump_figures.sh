@@ -69,6 +69,8 @@ elif kind == "cut":  # of k ranks the dump is cut
 elif kind == "size":
     job.op(odd, seq=7, size=(4, 5), state="started")
     job.op(even, seq=7, state="started")
+elif kind == "runs":  # the last k ranks joined the seventh, which the others have not come to: as in a run
+    job.op(range(world - k, world), seq=7, state="started")
 elif kind == "tensors":  # some pass k more than the others
     job.op([0], seq=7, tensors=1 + k, state="started")
     job.op(range(1, world), seq=7, state="started")
@@ -108,6 +110,7 @@ for kind in late stuck absent size; do
 done
 for kind in cut type other; do run $kind 4 1; done
 for k in 1 2 5; do run tensors 4 $k; done
+for k in 1 2 3; do run runs 4 $k; done
 run late 40 13
 run absent 40 30
 run stuck 3 3

@@ -2,15 +2,18 @@
 """Changes one operator, bound or constant of analysis or report code at a time and asks whether a
 test notices.
 
-mutate.py SOURCE_DIR BUILD_DIR [--n 100] [--seed 1] [--jobs 2] [--related] [FOLDER...]
+mutate.py SOURCE_DIR BUILD_DIR [--n 100] [--seed 1] [--jobs 2] [--related] [--seconds S]
+          [--again LOG] [FOLDER...]
 
 SOURCE_DIR is changed and changed back: give a scratch clone, BUILD_DIR its build, in which ctest
 has run once (that is how the costs of tests are known). Folders are analyzer/analysis and
-analyzer/report where none is given. The tests of the changed folder are built and run first, then
-what reads the command's output, then all unit tests (--related: without the last, and a survivor
-may be one that a distant test would have noticed), of each stage the cheapest first. Prints a line
-for each mutation and the share that survived. What the compiler makes the same program of, or none,
-is no mutation. Never part of ctest: a mutation takes as long as the tests that miss it.
+analyzer/report where none is given. The tests of the changed folder and what reads the command's
+output (each case of cli.golden is a test of its own) are run, the cheapest first, then all other
+unit tests (--related: without those, --seconds: without tests that take longer; a survivor may be
+one that a test left out would have noticed). --again judges what survived in an earlier run's
+output, instead of mutations drawn by chance. Prints a line for each mutation and the share that
+survived. What the compiler makes the same code of, or none, is no mutation. Never part of ctest: a
+mutation takes as long as the tests that miss it.
 """
 import argparse
 import hashlib
@@ -32,7 +35,18 @@ OPERATORS = [  # what a slip of the hand makes of them
     (r"\+\+", "--"), (r"\+=", "-="),
     (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
 ]
-CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents"}
+CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents", "cli.first_screen",
+             "cli.terminal", "cli.corpus", "cli.perfetto", "cli.one_account", "cli.tables"}
+UNFIT = "fails without a mutation: whatever is changed would count as noticed"
+GOLDEN_CASES = "tests/cli/cases"
+# of two values the larger or the smaller one, or of two that differ: what is done with equal ones
+# is all the same. The line before, the line itself and the one after it are looked at.
+VALUE = r"[\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?"
+EQUAL_ALIKE = [re.compile(p) for p in (
+    rf"({VALUE}) [<>]=? ({VALUE}) \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)",
+    rf"if \(({VALUE}) [<>]=? ({VALUE})\) \{{\n\s*(?:\1 = \2|\2 = \1);\n",
+    rf"if \(({VALUE}) != ({VALUE})\) \{{\n\s*return \1 [<>]=? \2 \?",
+    rf"({VALUE}) != ({VALUE}) \? \1 [<>]=? \2\b")]
 NUMBER = re.compile(r"(?<![\w.\"])(\d+(?:\.\d+)?)(?![\w.\"])")
 
 
@@ -58,9 +72,14 @@ def sites(path):
         if not (in_body or constant) or made:
             continue
         code = blanked(line)
+        above = "\n".join(lines[max(at - 1, 0):at]) + "\n"
+        around = above + code + "\n" + "\n".join(lines[at + 1:at + 2]) + "\n"
+        alike = [m.span() for p in EQUAL_ALIKE for m in p.finditer(around)]
         for pattern, new in OPERATORS if in_body else ():
             for m in re.finditer(pattern, code):
-                found.append((at, m.start(), m.end(), new))
+                bound = new.strip("=") in ("<", ">")
+                if not bound or not any(a <= len(above) + m.start() < b for a, b in alike):
+                    found.append((at, m.start(), m.end(), new))
         # of what a comparison returns the sign alone counts
         ordered = re.search(r"\? -?1 : -?1;", code)
         for m in () if ordered else NUMBER.finditer(code):
@@ -85,21 +104,44 @@ def run(command, cwd=None, environment=()):
             return None
 
 
+def seconds(test):
+    """What a test takes, as ctest measured it."""
+    return test[3]
+
+
 def list_tests(build):
-    """(name, command, properties) of ctest's tests, the cheapest first."""
-    costs = {}
+    """(name, command, properties, seconds) of ctest's tests, the cheapest first; cases of cli.golden,
+    which must pass, are tests of their own."""
+    costs, tests = {}, []
     with open(os.path.join(build, "Testing/Temporary/CTestCostData.txt"), encoding="utf-8") as file:
         for line in file:
             if len(line.split()) == 3:
                 costs[line.split()[0]] = float(line.split()[2])
     said = subprocess.check_output(["ctest", "--test-dir", build, "--show-only=json-v1"], text=True)
-    tests = [(test["name"], test["command"], {p["name"]: p["value"] for p in test["properties"]})
-             for test in json.loads(said)["tests"] if "command" in test]
-    return sorted(tests, key=lambda test: costs.get(test[0], 0.0))
+    for test in json.loads(said)["tests"]:
+        name, command = test["name"], test.get("command")
+        properties = {p["name"]: p["value"] for p in test["properties"]}
+        if name == "cli.golden":
+            for case in sorted(c[:-3] for c in os.listdir(GOLDEN_CASES) if c.endswith(".sh")):
+                began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+                code = run([*command, case])
+                took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
+                if code != 0:
+                    sys.exit(f"{name} {case} {UNFIT}")
+                tests.append((f"{name} {case}", [*command, case], properties, took))
+        elif command is not None:
+            tests.append((name, command, properties, costs.get(name, 0.0)))
+    return sorted(tests, key=seconds)
 
 
-def digest(build):
-    with open(os.path.join(build, "replay/inquest"), "rb") as file:
+def object_of(build, path):
+    """The object that the build makes of a source."""
+    folder, _, rest = path.partition("/")
+    return f"{folder}/CMakeFiles/inq_objects.dir/{rest}.o"
+
+
+def digest(build, path):
+    with open(os.path.join(build, object_of(build, path)), "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
 
 
@@ -114,17 +156,16 @@ def stages(path, related):
     while not unit_tests(near):
         near = os.path.dirname(near)
     own = unit_tests(near)
-    yield "near", sorted(own), {"unit." + t[5:] for t in own}
-    yield "cli", [], CLI_TESTS
+    yield "near", [*sorted(own), "inquest"], {"unit." + t[5:] for t in own} | CLI_TESTS
     if not related:
         others = unit_tests("tests/unit") - own
-        yield "unit", sorted(others), {"unit." + t[5:] for t in others}
+        yield "far", sorted(others), {"unit." + t[5:] for t in others}
 
 
 def first_failing(tests, names):
     """The first of the named tests that fails, or has no end ("no end of ..."); None."""
-    for name, command, properties in tests:
-        if name in names:
+    for name, command, properties, _ in tests:
+        if name.split()[0] in names:
             code = run(command, properties.get("WORKING_DIRECTORY"),
                        properties.get("ENVIRONMENT", ()))
             if code is None:
@@ -137,17 +178,41 @@ def first_failing(tests, names):
 def verdict(build, path, args, tests, unchanged):
     """The stage and test that noticed, or None; a text that starts with "no" for no verdict."""
     ninja = ["ninja", "-C", build, f"-j{args.jobs}"]
-    if run([*ninja, "inquest"]) != 0:
+    if run([*ninja, object_of(build, path)]) != 0:
         return "no program"
-    if digest(build) == unchanged:
+    if digest(build, path) == unchanged:
         return "no other program"
     for stage, targets, names in stages(path, args.related):
-        if run([*ninja, *targets, "inquest"]) != 0:
+        if run([*ninja, *targets]) != 0:
             return "no program"
         failing = first_failing(tests, names)
         if failing is not None:
             return failing if failing.startswith("no ") else f"{stage}: {failing}"
     return None
+
+
+def drawn(args):
+    """(path, site) of all mutations that could be made, in an order drawn by chance."""
+    files = subprocess.check_output(["git", "ls-files", *args.folders], text=True).split()
+    everything = [(path, site) for path in files if path.endswith(".c")
+                  for site in sites(path)[1]]
+    random.seed(args.seed)
+    return random.sample(everything, len(everything))
+
+
+def survived_before(log):
+    """(path, site) of what survived in an earlier run; a place that the source has no more is told.
+    Lines may have moved since: the nearest one that the mutation makes the same text of counts."""
+    with open(log, encoding="utf-8") as file:
+        said = re.findall(r"^SURVIVED (\S+):(\d+): (.*)$", file.read(), re.M)
+    for path, at, text in said:
+        lines, found = sites(path)
+        same = [s for s in found
+                if (lines[s[0]][:s[1]] + s[3] + lines[s[0]][s[2]:]).strip() == text]
+        if same:
+            yield path, min(same, key=lambda s: abs(s[0] + 1 - int(at)))
+        else:
+            print(f"gone {path}:{at}: {text}", flush=True)
 
 
 def main():
@@ -159,25 +224,24 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--related", action="store_true")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--again")
     args = parser.parse_intermixed_args()
     build = os.path.abspath(args.build)
+    started = os.getcwd()
     os.chdir(args.source)
     run(["ninja", "-C", build, f"-j{args.jobs}", "inquest"])
-    tests, unchanged = list_tests(build), digest(build)
-    failing = first_failing(tests, CLI_TESTS)
+    tests = [t for t in list_tests(build) if seconds(t) <= args.seconds]
+    failing = first_failing(tests, CLI_TESTS - {"cli.golden"})
     if failing is not None:
-        print(f"{failing} fails without a mutation: whatever is changed would count as noticed")
-        return 1
-    files = subprocess.check_output(["git", "ls-files", *args.folders], text=True).split()
-    random.seed(args.seed)
-    everything = [(path, i) for path in files if path.endswith(".c")
-                  for i in range(len(sites(path)[1]))]
-    survived = tried = 0
-    for path, i in random.sample(everything, len(everything)):
+        sys.exit(f"{failing} {UNFIT}")
+    again = args.again and os.path.join(started, args.again)
+    survived, tried, clean = 0, 0, {}  # path -> digest of the object as it was before any mutation
+    for path, (at, start, end, new) in survived_before(again) if again else drawn(args):
         if tried == args.n:
             break
-        lines, found = sites(path)
-        at, start, end, new = found[i]
+        lines = sites(path)[0]
+        unchanged = clean.setdefault(path, digest(build, path))
         before = "\n".join(lines)
         changed = lines[at][:start] + new + lines[at][end:]
         with open(path, "w", encoding="utf-8") as file:

@@ -123,8 +123,10 @@ static const char *findings_about_gpu(struct inq_findings *f, const uint32_t *ra
         return "";
     }
     double errors = median_of(f, ranks, n, false, INQ_GPU_ECC_ERRORS);
-    const char *ecc =
-        errors > 0.0 ? inq_findings_text(f, " It counts %.0f uncorrected ECC errors.", errors) : "";
+    const char *ecc = errors > 0.0
+                          ? inq_findings_text(f, " It counts %.0f uncorrected ECC error%s.", errors,
+                                              errors == 1.0 ? "" : "s")
+                          : "";
     return inq_findings_text(f, "%s%s%s", about_clock(f, ranks, n, INQ_GPU_SM_MHZ, "SM"),
                              about_clock(f, ranks, n, INQ_GPU_MEMORY_MHZ, "memory"), ecc);
 }

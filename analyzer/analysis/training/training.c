@@ -448,7 +448,7 @@ static bool find_drift(const struct course *c, struct jump *jump)
         return false;
     }
     size_t first = c->begin + at * len - len / 2;
-    if (parts[at + 1 < n ? at + 1 : at] - parts[least] > 0.6 * rise) {
+    if (parts[at + 1] - parts[least] > 0.6 * rise) { /* the last three are above */
         first = step_near(c, first, len, parts[least] + rise / 2.0);
     }
     *jump = (struct jump){.first = first,

@@ -121,8 +121,10 @@ static void draw_head(const struct drawing *d)
     char peak[48];
     inq_out_printf(d->out,
                    "<text x=\"4\" y=\"16\" font-size=\"13\" font-weight=\"bold\">%s: %" PRId32
-                   " ranks, %" PRId32 " stages, %" PRId32 " micro-batches</text>\n",
-                   s->kind, s->n_ranks, s->n_stages, s->n_microbatches);
+                   " rank%s, %" PRId32 " stage%s, %" PRId32 " micro-batch%s</text>\n",
+                   s->kind, s->n_ranks, s->n_ranks == 1 ? "" : "s", s->n_stages,
+                   s->n_stages == 1 ? "" : "s", s->n_microbatches,
+                   s->n_microbatches == 1 ? "" : "es");
     inq_out_printf(d->out,
                    "<text x=\"4\" y=\"32\">makespan %s, bubble ratio %.4f, bubble_rate_zb %.4f, "
                    "peak %s",

@@ -188,8 +188,9 @@ static void draw_chart(const struct inq_terminal *terminal, const struct inq_sch
         draw_beside(&chart, r, INQ_ACTION_REDUCE_GRAD);
     }
     if (schedule->n_ranks > MOST_RANKS) {
-        inq_out_printf(terminal->out, "         and %" PRId32 " more ranks\n",
-                       schedule->n_ranks - MOST_RANKS);
+        int32_t more = schedule->n_ranks - MOST_RANKS;
+        inq_out_printf(terminal->out, "         and %" PRId32 " more rank%s\n", more,
+                       more == 1 ? "" : "s");
     }
     draw_legend(view, terminal);
 }
@@ -221,10 +222,11 @@ static void figures(const struct inq_terminal *terminal, const struct inq_schedu
     char peak[48];
     const struct inq_schedule *schedule = view->schedule;
     const struct inq_schedule_timing *timing = view->timing;
-    inq_out_printf(terminal->out,
-                   "%s: %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches",
-                   schedule->kind, schedule->n_ranks, schedule->n_stages,
-                   schedule->n_microbatches / schedule->n_segments);
+    int32_t microbatches = schedule->n_microbatches / schedule->n_segments;
+    inq_out_printf(
+        terminal->out, "%s: %" PRId32 " rank%s, %" PRId32 " stage%s, %" PRId32 " micro-batch%s",
+        schedule->kind, schedule->n_ranks, schedule->n_ranks == 1 ? "" : "s", schedule->n_stages,
+        schedule->n_stages == 1 ? "" : "s", microbatches, microbatches == 1 ? "" : "es");
     if (schedule->n_segments > 1) {
         inq_out_printf(terminal->out, " of %" PRId32 " segments", schedule->n_segments);
     }

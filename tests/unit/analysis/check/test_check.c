@@ -685,6 +685,40 @@ static void schedule__hardly_worse_is_told_with_its_digits(void **state)
     inq_snapshot_release(&now);
 }
 
+/* The same of times in every unit: as many digits more as show the difference, none of a ns. */
+static void schedule__hardly_worse_in_every_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        double now, less;
+        const char *says;
+    } rows[] = {
+        {2500000000.0, 1000000.0, ": 2.500 s, was 2.499 s (limit 2.499 s)"},
+        {1000000000.0, 100000.0, ": 1.0 s, was 999.9 ms (limit 999.9 ms)"},
+        {12500000.0, 1000.0, ": 12.500 ms, was 12.499 ms (limit 12.499 ms)"},
+        {1000000.0, 90.0, ": 1.0 ms, was 999.9 us (limit 999.9 us)"},
+        {12500.0, 4.0, ": 12.500 us, was 12.496 us (limit 12.496 us)"},
+        {1000.0, 0.5, ": 1.00 us, was 999 ns (limit 999 ns)"},
+        {999.0, 0.25, ": 999 ns, was 998 ns (limit 998 ns)"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct inq_snapshot base = of_schedule("1f1b", 0);
+        struct inq_snapshot now = of_schedule("1f1b", 0);
+        for (size_t i = 0; i < base.n; i++) {
+            if (base.measures[i].kind == INQ_MEASURE_MAKESPAN) {
+                now.measures[i].value = rows[k].now;
+                base.measures[i].value = rows[k].now - rows[k].less;
+            }
+        }
+        struct inq_check check = compare(&now, &base, NULL);
+        const char *message = row_of(&check, "makespan_ns")->message;
+        assert_string_equal(strchr(message, ':'), rows[k].says);
+        inq_check_release(&check);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
 /* The text of a baseline has fewer digits than a ratio: no tolerance must not see that. */
 static void schedule__equal_passes_without_tolerance(void **state)
 {
@@ -969,6 +1003,7 @@ int main(void)
         cmocka_unit_test(compare__another_gpu_is_told_and_not_its_numbers),
         cmocka_unit_test(schedule__regressions_and_gains),
         cmocka_unit_test(schedule__hardly_worse_is_told_with_its_digits),
+        cmocka_unit_test(schedule__hardly_worse_in_every_unit),
         cmocka_unit_test(schedule__equal_passes_without_tolerance),
         cmocka_unit_test(schedule__that_hangs_fails_and_says_why),
         cmocka_unit_test(schedule__that_does_not_parse_fails_against_any_baseline),

@@ -84,6 +84,27 @@ static void systems__containers_and_machines(void **state)
 }
 
 /* An end with code 0 is none, and a program that speaks of codes goes on. */
+/* Who says that a driver and its library do not fit: the kernel of a node, or a process on it. */
+static void systems__versions_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const struct test_log_row rows[] = {
+        {"driver_firmware", "", "on a node: NVRM",
+         TEST_LOG_STEPS "NVRM: API mismatch: the client has the version 550.54.15, but\n"},
+        {"driver_firmware", "", "on gx-2: NVRM",
+         "Mar 14 10:03:01 gx-2 kernel: NVRM: API mismatch: the client has the version 550.54.15\n"},
+        {"driver_firmware", "", "on a process: Failed",
+         TEST_LOG_STEPS "Failed to initialize NVML: Driver/library version mismatch\n"},
+        {"driver_firmware", "", "on a process on gx-2: Failed",
+         "Mar 14 10:03:01 gx-2 python[33]: Failed to initialize NVML: Driver/library version "
+         "mismatch\n"},
+        {"driver_firmware", "3", "on rank 3: RuntimeError",
+         TEST_LOG_STEPS "[rank3]: RuntimeError: The NVIDIA driver on your system is too old (found "
+                        "version 11040)\n"},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
 static void systems__good_ends_are_none(void **state)
 {
     (void)state;
@@ -160,6 +181,7 @@ int main(void)
         cmocka_unit_test(systems__limits_of_batch_systems),
         cmocka_unit_test(systems__ends_as_others_report_them),
         cmocka_unit_test(systems__containers_and_machines),
+        cmocka_unit_test(systems__versions_that_do_not_fit),
         cmocka_unit_test(systems__good_ends_are_none),
         cmocka_unit_test(systems__a_traceback_ends_its_own_stream),
         cmocka_unit_test(systems__faults_of_other_days),

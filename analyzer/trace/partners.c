@@ -24,10 +24,6 @@ enum { PARTNER_PART = 4 };
 enum { STEADY_FACTOR = 6 };
 /* Times in whole microseconds differ by one without telling anything. */
 static const int64_t STEADY_NS = 1000;
-/* Clocks are fitted before, by few ends: what is left between those of two hosts still drifts, by
- * at most so many parts in a million, of which each fifth one is tried. Over the samples of a pair
- * a drift between two that are tried makes less than a microsecond. */
-enum { MOST_DRIFT_PPM = 50, DRIFT_STEP_PPM = 5 };
 /* Differences that are kept of a pair, the fewest that tell how they vary, and which part
  * and how many at least are measured. */
 enum { SAMPLES = 32, LEAST_SAMPLES = 4, PART = 3, LEAST_PART = 3 };
@@ -40,7 +36,6 @@ struct pair {
     uint32_t n;         /* how often, seen from either */
     uint32_t n_samples;
     int32_t ns[SAMPLES]; /* by how much later the higher one ended, the first times */
-    float at_s[SAMPLES]; /* when, since the first exchange of all */
     int64_t varies_ns;   /* the steadiest third of them; -1: too few */
     bool partners;
 };
@@ -125,7 +120,6 @@ static int note_together(struct pairing *p, const struct inq_exchange *x,
     }
     struct pair *pair = &p->pairs[at];
     if (x->side == pair->low && pair->n_samples < SAMPLES) { /* else they are seen twice */
-        pair->at_s[pair->n_samples] = (float)((double)(x->end_ns - p->all[0].end_ns) / 1e9);
         pair->ns[pair->n_samples++] = (int32_t)(y->end_ns - x->end_ns);
     }
     pair->n++;
@@ -151,33 +145,24 @@ static int find_pairs(struct pairing *p, struct inq_err *err)
 
 /* ---- which of them are partners -------------------------------------------------------------- */
 
-/* The shortest interval that holds a third of the differences, without a drift: most of them may be
- * of transfers that the two had with others at the same time. */
-static int64_t varies_beside(const struct pair *pair, int drift_ppm)
+/* The shortest interval that holds a third of the differences: most of them may be of transfers
+ * that the two had with others at the same time. */
+static int64_t how_it_varies(const struct pair *pair)
 {
     int64_t ns[SAMPLES];
     size_t n = pair->n_samples;
     size_t part = n / PART > LEAST_PART ? n / PART : LEAST_PART;
+    if (n < LEAST_SAMPLES) {
+        return -1;
+    }
     for (size_t k = 0; k < n; k++) {
-        double since_s = (double)(pair->at_s[k] - pair->at_s[0]);
-        ns[k] = pair->ns[k] - (int64_t)(since_s * 1000.0 * drift_ppm);
+        ns[k] = pair->ns[k];
     }
     inq_sort_i64(ns, n);
     int64_t least_ns = INT64_MAX;
     for (size_t k = part - 1; k < n; k++) {
         int64_t width_ns = ns[k] - ns[k + 1 - part];
         least_ns = width_ns < least_ns ? width_ns : least_ns;
-    }
-    return least_ns;
-}
-
-/* How the differences vary beside the drift that fits best; -1: there are too few. */
-static int64_t how_it_varies(const struct pair *pair)
-{
-    int64_t least_ns = pair->n_samples < LEAST_SAMPLES ? -1 : varies_beside(pair, 0);
-    for (int ppm = -MOST_DRIFT_PPM; least_ns > 0 && ppm <= MOST_DRIFT_PPM; ppm += DRIFT_STEP_PPM) {
-        int64_t ns = varies_beside(pair, ppm);
-        least_ns = ns < least_ns ? ns : least_ns;
     }
     return least_ns;
 }
@@ -211,8 +196,8 @@ static void find_partners(struct pairing *p)
     }
     for (size_t k = 0; k < p->n_pairs; k++) {
         struct pair *pair = &p->pairs[k];
-        pair->varies_ns = is_often(p, pair) ? how_it_varies(pair) : -1;
-        if (pair->varies_ns >= 0) {
+        pair->varies_ns = how_it_varies(pair);
+        if (pair->varies_ns >= 0 && is_often(p, pair)) {
             keep_least(&p->steadiest[pair->low], pair->varies_ns);
             keep_least(&p->steadiest[pair->high], pair->varies_ns);
         }

@@ -188,36 +188,6 @@ static void partners__nothing_is_nothing(void **state)
     assert_int_equal(pair(&one, 1), 0);
 }
 
-/* Side 0 talks with 1, whose clock it shares, and with 2, whose clock drifts against its own. How
- * many exchanges are paired. */
-static size_t pair_with_drift(int64_t ppm)
-{
-    struct inq_exchange all[160];
-    size_t n = 0;
-    for (int64_t k = 0; k < 40; k++) {
-        int64_t at_ns = k * 9000 * US;
-        int64_t drift_ns = (at_ns + (int64_t)4000 * US) * ppm / 1000000 - ppm * 180;
-        uint32_t row = (uint32_t)k;
-        all[n++] = (struct inq_exchange){at_ns, 0, row, 0};
-        all[n++] = (struct inq_exchange){at_ns + k % 3 * 100, 1, row, 0};
-        all[n++] = (struct inq_exchange){at_ns + (int64_t)4000 * US, 0, 100 + row, 0};
-        all[n++] = (struct inq_exchange){
-            at_ns + (int64_t)4000 * US + drift_ns + (k * 7 % 5 - 2) * 100, 2, row, 0};
-    }
-    return pair(all, n);
-}
-
-/* Clocks of two hosts that drift apart make no worse partners; drifts that clocks do not have
- * explain nothing. */
-static void partners__of_hosts_whose_clocks_drift(void **state)
-{
-    (void)state;
-    assert_int_equal(pair_with_drift(0), 160);
-    assert_int_equal(pair_with_drift(20), 160);
-    assert_int_equal(pair_with_drift(-50), 160);
-    assert_int_equal(pair_with_drift(100), 80);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,7 +195,6 @@ int main(void)
         cmocka_unit_test(partners__replicas_in_step_are_told_apart),
         cmocka_unit_test(partners__a_stage_has_two_partners),
         cmocka_unit_test(partners__chance_makes_no_partner),
-        cmocka_unit_test(partners__of_hosts_whose_clocks_drift),
         cmocka_unit_test(partners__siblings_that_vary_more_are_none),
         cmocka_unit_test(partners__the_steadier_comes_before_the_nearer),
         cmocka_unit_test(partners__a_ring_of_three_leaves_one_alone),

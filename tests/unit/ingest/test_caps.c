@@ -242,7 +242,8 @@ static void caps__a_table_with_a_million_columns_says_so(void **state)
     (void)fputs("\n", text.file);
     run = end(&text, "ops.csv");
     assert_int_equal(run->n_traces, 0);
-    assert_int_equal(file_of(run)->damage.count[INQ_DAMAGE_BAD_EVENT], 2); /* header and row */
+    /* what of the header was not looked at, its line, the row */
+    assert_int_equal(file_of(run)->damage.count[INQ_DAMAGE_LIMIT], 3);
     inq_run_free(run);
 }
 

@@ -958,30 +958,9 @@ static void report__json_is_the_contract(void **state)
     inq_out_release(&out);
 }
 
-/* As many as a long pipeline has, and each is found. */
-static void measures__of_many_stages_are_kept(void **state)
-{
-    (void)state;
-    enum { STAGES = 3000 };
-    struct inq_snapshot snapshot = {0};
-    char suffix[32];
-    for (int i = 0; i < STAGES; i++) {
-        const struct inq_measure values = {.value = i, .low = i, .high = i, .n = 1};
-        (void)snprintf(suffix, sizeof suffix, "stage%d", i);
-        assert_int_equal(inq_snapshot_add(&snapshot, INQ_MEASURE_COMPUTE, suffix, &values, NULL),
-                         INQ_OK);
-    }
-    assert_int_equal(snapshot.n, STAGES);
-    const struct inq_measure *last = inq_snapshot_find(&snapshot, snapshot.measures[2999].name);
-    assert_ptr_equal(last, &snapshot.measures[2999]);
-    assert_null(inq_snapshot_find(&snapshot, "compute_ns.stage3000"));
-    inq_snapshot_release(&snapshot);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measures__of_many_stages_are_kept),
         cmocka_unit_test(rules__read_what_people_write),
         cmocka_unit_test(rules__refuse_the_rest_and_say_what_may_stand_there),
         cmocka_unit_test(baseline__reads_back_what_it_wrote),

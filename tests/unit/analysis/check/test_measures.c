@@ -156,9 +156,30 @@ static void measures__tell_why_the_mean_is_above_the_median(void **state)
     }
 }
 
+/* As many as a long pipeline has, and each is found. */
+static void measures__of_many_stages_are_kept(void **state)
+{
+    (void)state;
+    enum { STAGES = 3000 };
+    struct inq_snapshot snapshot = {0};
+    char suffix[32];
+    for (int i = 0; i < STAGES; i++) {
+        const struct inq_measure values = {.value = i, .low = i, .high = i, .n = 1};
+        (void)snprintf(suffix, sizeof suffix, "stage%d", i);
+        assert_int_equal(inq_snapshot_add(&snapshot, INQ_MEASURE_COMPUTE, suffix, &values, NULL),
+                         INQ_OK);
+    }
+    assert_int_equal(snapshot.n, STAGES);
+    const struct inq_measure *last = inq_snapshot_find(&snapshot, snapshot.measures[2999].name);
+    assert_ptr_equal(last, &snapshot.measures[2999]);
+    assert_null(inq_snapshot_find(&snapshot, "compute_ns.stage3000"));
+    inq_snapshot_release(&snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measures__of_many_stages_are_kept),
         cmocka_unit_test(measures__are_of_the_slowest_or_of_all),
         cmocka_unit_test(measures__name_a_rank_that_stands_out),
         cmocka_unit_test(measures__hold_a_rank_against_the_median_of_its_peers),

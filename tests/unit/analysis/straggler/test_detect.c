@@ -539,7 +539,35 @@ static void detect__host_behind_a_slower_gpu(void **state)
 
     assert_int_equal(host->severity, INQ_SEVERITY_LOW);
     assert_true(host->cost_ns_per_step * 100 < t.report->account->t_ns);
-    assert_non_null(strstr(host->title, " once the causes before it are repaired"));
+    assert_non_null(strstr(host->title, " once rank 5's GPU is repaired"));
+    test_synth_close(&t);
+}
+
+/* Two faults side by side in a pipeline: without either alone the other still keeps all waiting.
+ * The one that hides is told with the other, however little it gains alone. */
+static void detect__neither_of_two_faults_gains_alone(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("tp=2,pp=4,dp=2,steps=5,seed=92,gz=0,p2p=batched,micro_batches=8,"
+                        "fault=slow_gpu:rank=9:factor=1.2,fault=late_host:rank=3:delay=6ms",
+                        NULL);
+    const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
+    int64_t lost_ns = truth->mean_step_ns - truth->mean_step_ns_healthy;
+    const struct inq_finding *gpu = find(t.report, INQ_FINDING_SLOW_GPU);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+
+    assert_int_equal(gpu->ranks[0], 9);
+    assert_int_equal(host->ranks[0], 3);
+    assert_true(gpu->cost_ns_per_step * 100 < t.report->account->t_ns);
+    assert_true(host->cost_ns_per_step * 100 < t.report->account->t_ns);
+    assert_in_range(gpu->joint_ns, lost_ns * 95 / 100, lost_ns * 105 / 100);
+    assert_string_equal(gpu->joint_fix, "replace-rank:9+repair-host:3");
+    assert_ptr_equal(gpu, &t.report->findings[0]);
+    assert_non_null(strstr(gpu->title, "alone, "));
+    assert_non_null(strstr(gpu->title, " together with rank 3's host"));
+    assert_non_null(strstr(host->title, " once rank 9's GPU is repaired"));
+    assert_non_null(strstr(t.report->verdict.next, gpu->joint_fix));
     test_synth_close(&t);
 }
 
@@ -749,6 +777,7 @@ int main(void)
         cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_early_receives),
         cmocka_unit_test(detect__slow_gpu_whose_only_peer_pauses),
         cmocka_unit_test(detect__host_behind_a_slower_gpu),
+        cmocka_unit_test(detect__neither_of_two_faults_gains_alone),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
         cmocka_unit_test(detect__work_of_which_no_launch_is_known),

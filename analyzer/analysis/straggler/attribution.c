@@ -94,6 +94,16 @@ static bool is_same(const struct inq_candidate *x, const struct inq_candidate *y
     return x->kind == y->kind && x->ranks == y->ranks;
 }
 
+static bool is_among(const struct inq_candidate *s, const struct inq_candidate *told, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_same(s, &told[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool hides_one(const struct inq_candidate *s, const struct inq_candidate *told, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -115,7 +125,7 @@ static void drop_cheap(const struct inq_inquiry *q, struct inq_attribution *blam
     for (size_t i = n; i-- > 0;) {
         struct inq_candidate s = at[i];
         bool hides = hides_one(&s, &at[first], n - first);
-        if (!hides) {
+        if (s.hides != NULL && !is_among(s.hides, &at[first], n - first)) {
             s.hides = NULL;
             s.joint_ns = -1;
         }

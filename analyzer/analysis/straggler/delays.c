@@ -678,40 +678,50 @@ static bool set_aside(const struct inq_delays *delays, bool *aside)
 
 /* ---- alike ----------------------------------------------------------------------------------- */
 
+static double value_of(const struct inq_delay *delay, enum part part)
+{
+    return part == OWN       ? delay->own_ns
+           : part == COMPUTE ? delay->peers_compute_ns + delay->compute.ns
+                             : idle_of(delay);
+}
+
 /* The upper part of a role's ranks, when these fall into two parts that lie further apart than the
  * ranks of either lie from each other: several slow ranks, up to the half of all. */
-static void split_role(struct inq_delay *const *by_own, size_t n, bool *aside)
+static void split_role(struct inq_delay *const *row, size_t n, enum part part, bool *aside)
 {
     size_t most = (n + 1) / 2;
 
     for (size_t upper = n > 3 ? 2 : n; upper <= most && n - upper >= 2; upper++) {
-        const struct inq_delay *high = by_own[n - upper];
-        double gap_ns = high->own_ns - by_own[n - upper - 1]->own_ns;
-        double low_ns = by_own[n - upper - 1]->own_ns - by_own[0]->own_ns;
-        double range_ns = fmax(low_ns, by_own[n - 1]->own_ns - high->own_ns);
-        if (gap_ns >= SPLIT_APART * range_ns &&
-            gap_ns >= least_excess(high, OWN, INQ_STRAGGLER_FEW_RANKS)) {
+        double high_ns = value_of(row[n - upper], part);
+        double below_ns = value_of(row[n - upper - 1], part);
+        double low_ns = below_ns - value_of(row[0], part);
+        double range_ns = fmax(low_ns, value_of(row[n - 1], part) - high_ns);
+        if (high_ns - below_ns >= SPLIT_APART * range_ns &&
+            high_ns - below_ns >= least_excess(row[n - upper], part, INQ_STRAGGLER_FEW_RANKS)) {
             for (size_t i = n - upper; i < n; i++) {
-                aside[by_own[i]->rank] = true;
+                aside[row[i]->rank] = true;
             }
         }
     }
 }
 
-static int by_own_time(const void *a, const void *b, void *ctx)
+static int by_value(const void *a, const void *b, void *ctx)
 {
     const struct inq_delay *x = *(struct inq_delay *const *)a;
     const struct inq_delay *y = *(struct inq_delay *const *)b;
+    double off_ns = value_of(x, *(enum part *)ctx) - value_of(y, *(enum part *)ctx);
 
-    (void)ctx;
-    if (x->own_ns < y->own_ns || x->own_ns > y->own_ns) {
-        return x->own_ns < y->own_ns ? -1 : 1;
+    if (off_ns < 0 || off_ns > 0) {
+        return off_ns < 0 ? -1 : 1;
     }
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* By own time, and by each part of it: half of the ranks with slow GPUs and a late host among the
+ * others are not two parts of own time. */
 static int find_alike(struct inq_delays *delays, bool *aside, struct inq_err *err)
 {
+    static const enum part parts[] = {OWN, COMPUTE, IDLE};
     struct inq_delay **row = inq_mem_alloc((delays->n + 1) * sizeof(*row));
     int code = row ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", delays->n);
 
@@ -720,9 +730,12 @@ static int find_alike(struct inq_delays *delays, bool *aside, struct inq_err *er
         for (size_t k = i; k < delays->n && delays->at[k].role == delays->at[i].role; k++) {
             row[n++] = &delays->at[k];
         }
-        code = inq_sort(row, n, sizeof(*row), by_own_time, NULL, err);
-        if (code == INQ_OK) {
-            split_role(row, n, aside);
+        for (size_t p = 0; p < sizeof parts / sizeof *parts && code == INQ_OK; p++) {
+            enum part part = parts[p];
+            code = inq_sort(row, n, sizeof(*row), by_value, &part, err);
+            if (code == INQ_OK) {
+                split_role(row, n, part, aside);
+            }
         }
         i += n;
     }

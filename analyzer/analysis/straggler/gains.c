@@ -486,6 +486,12 @@ static int gain_in_order(struct gains *g, struct inq_err *err)
     return code;
 }
 
+static int put_in_order(struct gains *g, struct inq_err *err)
+{
+    int code = inq_sort(g->at, g->n, sizeof(*g->at), costliest_first, NULL, err);
+    return code == INQ_OK && g->study->run.n_steps > 0 ? gain_in_order(g, err) : code;
+}
+
 /* ---- hidden ---------------------------------------------------------------------------------- */
 
 /* Two causes that delay a step side by side: neither gains alone, both together do. */
@@ -555,6 +561,59 @@ static int find_hidden(struct gains *g, struct inq_err *err)
     return code;
 }
 
+/* Whether candidate i gains only with others of its kind before it: repaired after those of other
+ * kinds alone, less than HIDDEN_PART of what it gains after all. */
+static int needs_its_kind(struct gains *g, size_t i, bool *needs, struct inq_err *err)
+{
+    struct inq_gain others = {0};
+    struct inq_gain with = {0};
+    size_t n = 0;
+    int code = INQ_OK;
+
+    for (size_t k = 0; k < i; k++) {
+        n += !is_same_kind(g, &g->at[k], &g->at[i]) && g->at[k].in_order_ns >= 0 &&
+             repair_of(&g->at[k], &g->repairs[n]);
+    }
+    if (n > 0) {
+        code = inq_study_gain(g->study, g->repairs, n, &others, err);
+    }
+    *needs = code == INQ_OK && repair_of(&g->at[i], &g->repairs[n]);
+    if (*needs) {
+        code = inq_study_gain(g->study, g->repairs, n + 1, &with, err);
+        *needs =
+            (double)(with.gain_ns - others.gain_ns) < HIDDEN_PART * (double)g->at[i].in_order_ns;
+    }
+    return code;
+}
+
+/* Candidates of one kind that a cause of another kind hides, as well as each other: one by one
+ * they gain nothing before the last of them, so that they are one cause. */
+static int join_hidden(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 1; code == INQ_OK && i < g->n; i++) {
+        size_t first = 0;
+        bool needs = false;
+        if (!is_rank_fault(&g->at[i]) || is_small(g, g->at[i].in_order_ns) ||
+            !is_small(g, g->at[i].cost_ns_per_step)) {
+            continue;
+        }
+        while (first < i && !is_same_kind(g, &g->at[first], &g->at[i])) {
+            first++;
+        }
+        code = first < i ? needs_its_kind(g, i, &needs, err) : INQ_OK;
+        if (code == INQ_OK && needs) {
+            code = join_all(g, first, is_same_kind, err);
+            g->at[first].host = "";
+            code = code == INQ_OK ? gain_alone(g, &g->at[first], err) : code;
+            code = code == INQ_OK ? put_in_order(g, err) : code;
+            i = 0; /* the order is another */
+        }
+    }
+    return code;
+}
+
 int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
                    struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
@@ -577,10 +636,10 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
         code = simulated ? join_alike(&g, err) : join_cheap(&g, err);
     }
     if (code == INQ_OK) {
-        code = inq_sort(g.at, g.n, sizeof(*g.at), costliest_first, NULL, err);
+        code = put_in_order(&g, err);
     }
     if (code == INQ_OK && simulated) {
-        code = gain_in_order(&g, err);
+        code = join_hidden(&g, err);
     }
     for (size_t i = 0; code == INQ_OK && i < g.n; i++) {
         if (g.at[i].in_order_ns >= 0) {

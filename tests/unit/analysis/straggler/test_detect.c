@@ -571,6 +571,35 @@ static void detect__neither_of_two_faults_gains_alone(void **state)
     test_synth_close(&t);
 }
 
+/* Half of the GPUs are slow, and the host of one of the others is later still: own time falls into
+ * no two parts, its compute and its idle time do. Each slow GPU alone gains nothing, and all
+ * together nothing before the host is repaired: they are one cause. */
+static void detect__half_of_the_gpus_beside_a_late_host(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=8,steps=6,seed=5,gz=0,"
+                                          "fault=slow_gpu:rank=0:last=3:factor=1.15,"
+                                          "fault=late_host:rank=6:delay=4500us",
+                                          NULL);
+    const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
+    int64_t lost_ns = truth->mean_step_ns - truth->mean_step_ns_healthy;
+    int64_t host_ns = truth->faults[1].cost_ns_per_step;
+    const struct inq_finding *gpus = find(t.report, INQ_FINDING_SLOW_GPU);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+
+    assert_ptr_equal(host, &t.report->findings[0]);
+    assert_int_equal(host->n_ranks, 1);
+    assert_int_equal(host->ranks[0], 6);
+    assert_in_range(host->cost_ns_per_step, host_ns * 95 / 100, host_ns * 105 / 100);
+    assert_int_equal(gpus->n_ranks, 4);
+    assert_int_equal(gpus->ranks[3], 3);
+    assert_true(gpus->cost_ns_per_step * 100 < t.report->account->t_ns);
+    assert_in_range(gpus->in_order_ns + host->cost_ns_per_step, lost_ns * 95 / 100,
+                    lost_ns * 105 / 100);
+    assert_non_null(strstr(gpus->title, " once rank 6's host is repaired"));
+    test_synth_close(&t);
+}
+
 /* A rank without a trace holds the simulated step: what the others wait is told as a bound. */
 static void detect__slow_gpu_beside_a_missing_rank(void **state)
 {
@@ -778,6 +807,7 @@ int main(void)
         cmocka_unit_test(detect__slow_gpu_whose_only_peer_pauses),
         cmocka_unit_test(detect__host_behind_a_slower_gpu),
         cmocka_unit_test(detect__neither_of_two_faults_gains_alone),
+        cmocka_unit_test(detect__half_of_the_gpus_beside_a_late_host),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
         cmocka_unit_test(detect__work_of_which_no_launch_is_known),

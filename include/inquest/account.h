@@ -95,6 +95,7 @@ struct inq_account_cause {
     int64_t ns;                  /* wait and dependency with this root; -1: it causes none */
     int64_t gain_alone_ns;       /* what T gets shorter by with it repaired; -1: not simulated */
     int64_t gain_in_order_ns;    /* the same after all causes before it were; -1 as above */
+    int64_t gain_joint_ns;       /* repaired with the first cause that it hides; -1: hides none */
     int64_t gain_interval_ns[2]; /* of gain_alone_ns; INQ_TIME_NONE: none */
     size_t n_overlaps;           /* ids whose gain is shared with this one */
     const char *const *overlaps;

@@ -65,7 +65,8 @@ static const char *const rule_texts[RULES] = {
     [HEADLINE] = "the verdict is not the first finding",
     [LOST] = "lost_ns_per_step is not the first finding's cost",
     [LEDGER] = "gains in order, ideal and residual do not sum to t_ns",
-    [SEVERITY] = "a cost's severity is not that of its share, alone or in its order",
+    [SEVERITY] =
+        "a cost's severity is not that of its share, alone, in its order or with what it hides",
     [ABOVE_IDEAL] = "a finding costs more than the step could gain",
     [FIX] = "a finding's cost is not what its fix is predicted to gain",
     [HEALTHY_BUT_WAITING] = "called healthy with more than 3 % of unexplained waiting",
@@ -147,7 +148,7 @@ static void check_account(struct bench *b, const struct run *run)
 }
 
 /* Gains in order of the causes, ideal and residual are the step; a cost is as severe as its share,
- * alone or after the causes before it. */
+ * alone, after the causes before it, or with the one that it hides. */
 static void check_causes(struct bench *b, const struct run *run)
 {
     const struct cJSON *account = inq_json_get(run->json, "account");
@@ -156,8 +157,8 @@ static void check_causes(struct bench *b, const struct run *run)
     const struct cJSON *row = inq_json_first(inq_json_get(account, "causes"));
     for (; row != NULL; row = inq_json_next(row)) {
         int64_t order_ns = whole(row, "gain_in_order_ns");
-        int64_t alone_ns = whole(row, "gain_alone_ns");
-        double most_ns = (double)(order_ns > alone_ns ? order_ns : alone_ns);
+        double most_ns = fmax((double)whole(row, "gain_joint_ns"),
+                              fmax((double)order_ns, (double)whole(row, "gain_alone_ns")));
         left_ns -= order_ns > 0 ? order_ns : 0;
         const char *id = inq_json_text(inq_json_get(row, "id"), "");
         const struct cJSON *f = inq_json_first(inq_json_get(run->json, "findings"));

@@ -170,16 +170,17 @@ def severity_of(share):
 
 
 def check_findings(what, report):
-    """Severity by share of the step, alone or after the causes before it; most costly first."""
+    """Severity by share of the step, alone, after the causes before it, or with the one it hides; most
+    costly first."""
     t_ns = (report.get("account") or {}).get("t_ns")
     causes = {c["id"]: c for c in (report.get("account") or {}).get("causes", [])}
-    rank = list(LEAST_SHARE)
     for finding in report["findings"]:
         cost, kind = finding["cost_ns_per_step"], finding["kind"]
         if not t_ns or cost is None or kind in NOT_BY_SHARE:
             continue
-        in_order = causes.get(finding["id"], {}).get("gain_in_order_ns") or 0
-        wanted = min(severity_of(cost / t_ns), severity_of(max(in_order, 0) / t_ns), key=rank.index)
+        cause = causes.get(finding["id"], {})
+        most = max(cost, cause.get("gain_in_order_ns") or 0, cause.get("gain_joint_ns") or 0)
+        wanted = severity_of(most / t_ns)
         if finding["severity"] != wanted:
             say(what, f"{finding['id']} is {finding['severity']}, its cost of {cost} of {t_ns} is {wanted}")
     acting = [f for f in report["findings"] if f["severity"] != "info" and f["cost_ns_per_step"] is not None

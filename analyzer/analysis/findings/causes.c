@@ -204,6 +204,7 @@ static void add_cause(const struct inq_findings *f, struct inq_account *a,
                                         .ns = -1,
                                         .gain_alone_ns = simulated ? finding->cost_ns_per_step : -1,
                                         .gain_in_order_ns = finding->in_order_ns,
+                                        .gain_joint_ns = finding->joint_ns,
                                         .gain_interval_ns = {finding->low_ns, finding->high_ns},
                                         .confidence = finding->confidence,
                                         .fix = finding->n_fixes > 0 ? finding->fixes[0] : NULL};

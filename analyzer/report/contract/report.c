@@ -295,8 +295,8 @@ static const struct inq_key finding_keys[] = {
     INQ_KEY("id", TEXT, "", "stable: the kind and its subject, slow_gpu:rank2"),
     INQ_KEY_WORDS("kind", "what was found", INQ_FINDING_KINDS(FINDING_KEY)),
     INQ_KEY_WORDS("severity",
-                  "by the share of a known cost, or of gain_in_order_ns where that is more; see "
-                  "inquest-report(5)",
+                  "by the share of a known cost, or of gain_in_order_ns or gain_joint_ns where "
+                  "that is more; see inquest-report(5)",
                   INQ_WORDS_SEVERITY),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
     INQ_KEY_NULL("title", TEXT, "", "one line", INQ_NULL_NONE),
@@ -364,6 +364,10 @@ static const struct inq_key cause_keys[] = {
                  "not simulated"),
     INQ_KEY_NULL("gain_in_order_ns", INTEGER, "ns", "what it gains after all causes before it",
                  "not simulated"),
+    INQ_KEY_NULL("gain_joint_ns", INTEGER, "ns",
+                 "where it gains hardly anything alone: what its repair gains with that of the "
+                 "first cause that it hides",
+                 "it hides none"),
     INQ_KEY_NULL("gain_interval_ns", INTEGERS, "ns", "95 % interval of gain_alone_ns",
                  "fewer than two steps"),
     INQ_KEY("overlaps", TEXTS, "", "ids of causes whose gain is partly the same"),

@@ -22,6 +22,7 @@ struct text {
     size_t n;
 };
 
+static void put(struct text *text, const char *format, ...) INQ_PRINTF(2, 3);
 static void put(struct text *text, const char *format, ...)
 {
     va_list args;

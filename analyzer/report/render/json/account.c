@@ -86,6 +86,7 @@ static void write_cause(struct inq_json *json, const struct inq_account_cause *c
     inq_json_known(json, "ns", cause->ns);
     inq_json_known(json, "gain_alone_ns", cause->gain_alone_ns);
     inq_json_known(json, "gain_in_order_ns", cause->gain_in_order_ns);
+    inq_json_known(json, "gain_joint_ns", cause->gain_joint_ns);
     if (cause->gain_interval_ns[0] == INQ_TIME_NONE) {
         inq_json_null(json, "gain_interval_ns");
     } else {

@@ -111,10 +111,11 @@ struct inq_fix {
     bool repairs; /* a finding of more than informing severity calls for it (for all of it) */
     const char *problem; /* why there is no prediction; "" there is one */
     int64_t t_ns;        /* predicted step, as the mean of the base's; -1 none */
-    int64_t step_t_ns; /* the one step that is executed and drawn; -1: none, or t_ns is measured */
-    int64_t gain_ns;   /* base - predicted */
-    double speedup;    /* base / predicted; NaN none */
-    bool helps;        /* the step gets shorter by more than INQ_FIX_NOISE of it */
+    int64_t step_t_ns;   /* the one step that is executed and drawn; -1: none, t_ns is measured, or
+                          * the ops of that step do not have what is repaired */
+    int64_t gain_ns;     /* base - predicted */
+    double speedup;      /* base / predicted; NaN none */
+    bool helps;          /* the step gets shorter by more than INQ_FIX_NOISE of it */
     struct inq_validation executed; /* both verdicts INQ_NOT_EXECUTED: it was not */
     size_t n_assumptions;           /* those that were to be measured before the execution */
     struct inq_assumption assumptions[INQ_MOST_ASSUMPTIONS];

@@ -10,6 +10,7 @@
 #include "fix/spec.h"
 #include "inquest/account.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -268,6 +269,25 @@ static void take_measured(const struct study *s, struct candidate *c)
     }
 }
 
+/* Whether the step that is drawn was changed as that step is in the simulation behind the gain:
+ * what a host loses may not be in the ops of a pipeline, and a drawing without it would say that
+ * the repair gains nothing. */
+static bool is_drawn(const struct study *s, const struct candidate *c)
+{
+    const struct inq_study *study = s->base->study;
+    const struct inq_fix_base_info *info = &s->base->info;
+    size_t first = study->run.first_step;
+
+    for (size_t i = 0; first != INQ_NONE && i < study->run.n_steps; i++) {
+        if (first + i < study->trace->n_steps &&
+            study->trace->steps[first + i].number == info->step) {
+            int64_t off_ns = info->t_ns - c->step_t_ns - study->step_ns[i];
+            return fabs((double)off_ns) <= MOST_OFF * (double)info->t_ns;
+        }
+    }
+    return true;
+}
+
 /* A repair of causes gains what the findings say, over all judged steps. */
 static void predict_repair(struct study *s, struct candidate *c)
 {
@@ -290,6 +310,13 @@ static void predict_repair(struct study *s, struct candidate *c)
         inq_fix_note(&c->said, "%s less work and waiting in %zu judged step%s",
                      inq_fix_time(gain.removed_ns / (int64_t)s->base->study->run.n_steps).text,
                      s->base->study->run.n_steps, s->base->study->run.n_steps == 1 ? "" : "s");
+    }
+    if (code == INQ_OK && c->step_t_ns >= 0 && !is_drawn(s, c)) {
+        c->step_t_ns = -1;
+        inq_fix_note(&c->said,
+                     "neither drawn nor executed: the ops of step %" PRId64
+                     " do not have what it repairs",
+                     s->base->info.step);
     }
 }
 

@@ -384,7 +384,7 @@ static const struct inq_key fix_row_keys[] = {
     INQ_KEY_NULL("predicted_t_ns", INTEGER, "ns", "the step with it", NOT_PREDICTED),
     INQ_KEY_NULL("predicted_step_t_ns", INTEGER, "ns",
                  "the one step that is executed and drawn, with it",
-                 "no prediction, or a measured one"),
+                 "no prediction, a measured one, or one of what the ops of that step do not have"),
     INQ_KEY_NULL("predicted_gain_ns", INTEGER, "ns", "base.t_ns less that", NOT_PREDICTED),
     INQ_KEY_NULL("predicted_speedup", NUMBER, "1", "base.t_ns over that", NOT_PREDICTED),
     INQ_KEY("helps", BOOLEAN, "", "the step gets shorter by more than 0.1 %"),

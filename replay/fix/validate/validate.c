@@ -679,7 +679,7 @@ int inq_fix_validate(const struct inq_fix_base *base,
         return inq_fix_no_memory(err);
     }
     for (size_t i = 0; code == INQ_OK && i < fixes->n && top > 0; i++) {
-        if (fixes->fixes[i].t_ns >= 0) {
+        if (fixes->fixes[i].t_ns >= 0 && fixes->fixes[i].step_t_ns >= 0) {
             code = execute(&v, &fixes->fixes[i], err);
             top--;
         }

@@ -50,13 +50,22 @@ function sayRun(report) {
 const isOneInterval = (account) => Boolean(account && account.steps.one_interval);
 const perStep = (account) => (isOneInterval(account) ? " in the capture" : " per step");
 
+const causeOf = (report, finding) => (report.account && finding && report.account.causes.find((c) => c.id === finding.id)) || null;
+
+/* What the verdict's cause costs; of one that gains hardly anything alone, with the one that it hides. */
+function lostOf(report) {
+    const cause = causeOf(report, report.findings[0]);
+    return cause && isNumber(cause.gain_joint_ns) ? cause.gain_joint_ns : report.verdict.lost_ns_per_step;
+}
+
 function verdictStats(report) {
     const verdict = report.verdict;
+    const lost = lostOf(report);
     const stats = [];
-    if (isNumber(verdict.lost_ns_per_step) && verdict.lost_ns_per_step > 0) {
-        const share = report.account && report.account.t_ns > 0 ? verdict.lost_ns_per_step / report.account.t_ns : null;
+    if (isNumber(lost) && lost > 0) {
+        const share = report.account && report.account.t_ns > 0 ? lost / report.account.t_ns : null;
         stats.push(
-            stat("Lost" + perStep(report.account), sayNs(verdict.lost_ns_per_step),
+            stat((lost === verdict.lost_ns_per_step ? "Lost" : "Lost to two causes") + perStep(report.account), sayNs(lost),
                 share === null ? "on every rank" : sayShare(share) + (isOneInterval(report.account) ? " of a capture of " : " of a step of ") + sayNs(report.account.t_ns),
                 share === null ? null : lossBar(share))
         );
@@ -98,7 +107,8 @@ const LEAST_SHARE = 0.01;
  * these are repaired. */
 function costOf(run, finding) {
     const account = run.report.account;
-    const cause = account && account.causes.find((c) => c.id === finding.id);
+    const cause = causeOf(run.report, finding);
+    if (cause && isNumber(cause.gain_joint_ns)) return [sayNs(cause.gain_joint_ns) + perStep(account), " \u00b7 " + sayShare(cause.gain_joint_ns / account.t_ns), " \u00b7 with the cause that it hides"];
     const later = cause ? cause.gain_in_order_ns / account.t_ns : 0;
     if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + perStep(account), " \u00b7 " + sayShare(later), " \u00b7 after the causes before it"];
     return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + perStep(account), isNumber(finding.share) && " \u00b7 " + sayShare(finding.share)];

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "inquest/out.h"
 #include "support_read.h"
+#include "support_synth.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -38,19 +39,28 @@ static void done(struct studied *s)
     inq_run_free(s->run);
 }
 
+/* What the report of s->run calls for. */
+static void study_report(struct studied *s, const char *name, int jobs)
+{
+    struct inq_err err = {0};
+    struct inq_fix_options options = {.jobs = jobs};
+    if (inq_fix_base_of_run(s->run->traces[0], s->report, &s->base, &err) != INQ_OK ||
+        inq_fix_study(s->base, s->report, &options, &s->fixes, &err) != INQ_OK) {
+        fail_msg("%s: %s", name, err.message);
+    }
+}
+
 static struct studied study(const char *path, int jobs)
 {
     struct studied s = {0};
     struct inq_err err = {0};
     struct inq_ingest_options ingest = {.jobs = jobs};
     struct inq_analysis_options analysis = {.jobs = jobs};
-    struct inq_fix_options options = {.jobs = jobs};
     if (inq_ingest(&path, 1, &ingest, &s.run, &err) != INQ_OK || s.run->n_traces != 1 ||
-        inq_analyze(s.run->traces[0], &analysis, &s.report, &err) != INQ_OK ||
-        inq_fix_base_of_run(s.run->traces[0], s.report, &s.base, &err) != INQ_OK ||
-        inq_fix_study(s.base, s.report, &options, &s.fixes, &err) != INQ_OK) {
+        inq_analyze(s.run->traces[0], &analysis, &s.report, &err) != INQ_OK) {
         fail_msg("%s: %s", path, err.message);
     }
+    study_report(&s, path, jobs);
     return s;
 }
 
@@ -213,6 +223,33 @@ static void job__without_its_late_host_is_several_times_as_fast(void **state)
     assert_string_equal(s.fixes->fixes[0].spec, "repair-host:2");
     assert_true(s.fixes->fixes[0].speedup > 3.0);
     done(&s);
+}
+
+/* A late host of a pipeline: the step is simulated from its calls, but the ops that are drawn and
+ * executed hold the delay. They would say that the repair gains nothing. */
+static void bases__without_what_is_repaired_are_not_drawn(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("tp=2,pp=4,dp=2,steps=5,seed=92,gz=0,p2p=batched,micro_batches=8,"
+                        "fault=late_host:rank=3:delay=12ms",
+                        NULL);
+    struct studied s = {.run = t.run, .report = t.report};
+    study_report(&s, "a late host", 1);
+    const struct inq_fix *host = find(&s, "repair-host:3");
+    const struct inq_fix *schedule = find(&s, "schedule:zb-h1");
+    int64_t cost_ns = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
+    if (host == NULL) {
+        fail_msg("no repair of the host");
+        return;
+    }
+    assert_in_range(host->gain_ns, cost_ns * 97 / 100, cost_ns * 103 / 100);
+    assert_int_equal(host->step_t_ns, -1);
+    assert_non_null(strstr(host->what, "neither drawn nor executed"));
+    assert_true(schedule != NULL && schedule->step_t_ns > 0);
+    inq_fixes_free(s.fixes);
+    inq_fix_base_free(s.base);
+    test_synth_close(&t);
 }
 
 /* Recorded runs whose simulation is more than 2 % off (4.3 and 12.8 %): what analyze does not price
@@ -512,6 +549,7 @@ int main(void)
         cmocka_unit_test(jobs__have_the_right_fix_first),
         cmocka_unit_test(job__without_its_slow_worker_takes_half),
         cmocka_unit_test(job__without_its_late_host_is_several_times_as_fast),
+        cmocka_unit_test(bases__without_what_is_repaired_are_not_drawn),
         cmocka_unit_test(bases__off_the_record_predict_nothing),
         cmocka_unit_test(studies__do_not_depend_on_threads),
         cmocka_unit_test(findings__name_fixes_that_can_be_read),

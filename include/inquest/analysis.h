@@ -403,11 +403,13 @@ struct inq_candidate {
     int64_t own_ns, peers_ns; /* per step (slow_link: per transfer): the candidate's, its peers' */
     int64_t late_ns;          /* one rank's: what it takes longer in a step of `steps_seen` */
     double ratio;             /* slow_gpu: durations of the same kernels; slow_link: of transfers;
-                               * more_work: kernels per step; NaN: does not apply */
-    uint64_t steps, steps_seen;    /* judged; of these, with a cost worth mentioning */
-    uint64_t last_arrivals, waits; /* collectives with a real wait that it came to last; all of
-                                    * these that it took part in */
-    int32_t stage;                 /* slow_last_stage, stage_imbalance: which; else -1 */
+                               * more_work: kernels per step; NaN: does not apply; the mean of
+                               * several ranks */
+    double least_ratio, most_ratio; /* of several that were joined: of each; 0: of one */
+    uint64_t steps, steps_seen;     /* judged; of these, with a cost worth mentioning */
+    uint64_t last_arrivals, waits;  /* collectives with a real wait that it came to last; all of
+                                     * these that it took part in */
+    int32_t stage;                  /* slow_last_stage, stage_imbalance: which; else -1 */
     bool beside_roles;   /* its peers are as late: it was compared with ranks of other roles */
     bool rotates;        /* late_host, unplanned_gc: its ranks pause in turn */
     uint64_t pauses;     /* so often, all together; of `late_ns` each */

@@ -164,6 +164,10 @@ static const char *how_often(struct inq_findings *f, const struct inq_candidate 
     return in_steps(f, candidate);
 }
 
+/* By how many percentage points slow GPUs differ that are not told by their mean: more than equal
+ * chips do, which are within 5 % of each other. */
+#define APART_POINTS 5.0
+
 /* What computes on the candidate's ranks. */
 static const char *device_of(const struct inq_findings *f, const struct inq_candidate *candidate)
 {
@@ -257,6 +261,18 @@ static const char *work_of(const struct inq_findings *f, const struct inq_candid
     return is_cpu(f, candidate) ? "operators" : "kernels";
 }
 
+/* Of several ranks "8 to 35 %", where the mean would be none of theirs. */
+static const char *slower_by(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    double percent = 100.0 * (candidate->ratio - 1.0);
+    double least = 100.0 * (candidate->least_ratio - 1.0);
+    double most = 100.0 * (candidate->most_ratio - 1.0);
+
+    return candidate->least_ratio > 0.0 && most - least >= APART_POINTS
+               ? inq_findings_text(f, "%.0f to %.0f %%", least, most)
+               : inq_findings_text(f, "%.0f %%", percent);
+}
+
 /* What sets the candidate apart: the subject of its sentence. */
 static const char *fault(struct inq_findings *f, const struct inq_candidate *candidate)
 {
@@ -268,9 +284,9 @@ static const char *fault(struct inq_findings *f, const struct inq_candidate *can
     const char *has = candidate->n_ranks == 1 ? "has" : "have";
 
     if (candidate->kind == INQ_FINDING_SLOW_GPU) {
-        return inq_findings_text(f, "%s %.0f %% slower than %s",
+        return inq_findings_text(f, "%s %s slower than %s",
                                  whose(f, candidate, device_of(f, candidate), "is", "are"),
-                                 100.0 * (candidate->ratio - 1.0), peers);
+                                 slower_by(f, candidate), peers);
     }
     if (candidate->kind == INQ_FINDING_SLOW_WORKER) {
         return inq_findings_text(f, "%s %.2f times as long as that of %s",

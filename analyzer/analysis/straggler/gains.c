@@ -187,6 +187,16 @@ static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct i
 
 /* ---- alike ----------------------------------------------------------------------------------- */
 
+static double least_of(const struct inq_candidate *candidate)
+{
+    return candidate->least_ratio > 0.0 ? candidate->least_ratio : candidate->ratio;
+}
+
+static double most_of(const struct inq_candidate *candidate)
+{
+    return candidate->most_ratio > 0.0 ? candidate->most_ratio : candidate->ratio;
+}
+
 /* Adds the ranks, evidence and counts of `from`; both lists of ranks ascend. */
 static int join(struct gains *g, struct inq_candidate *into, const struct inq_candidate *from,
                 struct inq_err *err)
@@ -211,6 +221,8 @@ static int join(struct gains *g, struct inq_candidate *into, const struct inq_ca
     into->own_ns += (int64_t)((double)(from->own_ns - into->own_ns) * weight);
     into->peers_ns += (int64_t)((double)(from->peers_ns - into->peers_ns) * weight);
     into->late_ns += (int64_t)((double)(from->late_ns - into->late_ns) * weight);
+    into->least_ratio = fmin(least_of(into), least_of(from));
+    into->most_ratio = fmax(most_of(into), most_of(from));
     into->ratio += (from->ratio - into->ratio) * weight;
     into->evidence = evidence;
     into->n_evidence = n_evidence;

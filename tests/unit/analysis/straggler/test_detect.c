@@ -571,6 +571,27 @@ static void detect__neither_of_two_faults_gains_alone(void **state)
     test_synth_close(&t);
 }
 
+/* Of GPUs that are told together the title has each one's part, unless they are nearly alike. */
+static void detect__slow_gpus_are_not_told_by_a_mean_of_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *faults, *title;
+    } cases[] = {{"fault=slow_gpu:rank=0:factor=1.6,fault=slow_gpu:rank=10:factor=1.08",
+                  "The GPUs of ranks 0 and 10 are 8 to 60 % slower"},
+                 {"fault=slow_gpu:rank=0:factor=1.3,fault=slow_gpu:rank=10:factor=1.28",
+                  "The GPUs of ranks 0 and 10 are 29 % slower"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char spec[200];
+        (void)snprintf(spec, sizeof spec, "dp=16,steps=6,seed=719830,gz=0,rank_sigma=0,%s",
+                       cases[i].faults);
+        struct test_synth t = test_synth_open(spec, NULL);
+        assert_ptr_equal(strstr(t.report->findings[0].title, cases[i].title),
+                         t.report->findings[0].title);
+        test_synth_close(&t);
+    }
+}
+
 /* Half of the GPUs are slow, and the host of one of the others is later still: own time falls into
  * no two parts, its compute and its idle time do. Each slow GPU alone gains nothing, and all
  * together nothing before the host is repaired: they are one cause. */
@@ -808,6 +829,7 @@ int main(void)
         cmocka_unit_test(detect__host_behind_a_slower_gpu),
         cmocka_unit_test(detect__neither_of_two_faults_gains_alone),
         cmocka_unit_test(detect__half_of_the_gpus_beside_a_late_host),
+        cmocka_unit_test(detect__slow_gpus_are_not_told_by_a_mean_of_none),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
         cmocka_unit_test(detect__work_of_which_no_launch_is_known),

@@ -41,10 +41,7 @@ static inline uint32_t digits_at(const char *p)
 {
     uint32_t mask = 0;
     for (unsigned i = 0; i < 32; i++) {
-        if ((unsigned char)p[i] - (unsigned)'0' > 9) {
-            break;
-        }
-        mask |= UINT32_C(1) << i;
+        mask |= (uint32_t)((unsigned char)p[i] - (unsigned)'0' <= 9) << i;
     }
     return mask;
 }

@@ -95,8 +95,7 @@ static const struct host_work host_works[] = {
     {INQ_ACCOUNT_DATA_LOADING, "the GPUs wait for data loading", "the GPU waits for data loading",
      "data that is loaded ahead of its use",
      "Load data ahead of use in more worker processes (num_workers, prefetch_factor), and make "
-     "what "
-     "a sample takes shorter: faster storage, decoding and tokenizing beforehand."},
+     "what a sample takes shorter: faster storage, decoding and tokenizing beforehand."},
     {INQ_ACCOUNT_ALLOCATION, "the GPUs wait for memory allocation",
      "the GPU waits for memory allocation", "memory that is kept and used again",
      "Keep memory and use it again: a caching allocator, equal shapes in all steps, less memory "

@@ -513,6 +513,12 @@ static bool is_small(const struct gains *g, int64_t ns)
     return (double)ns < INQ_GAIN_SEEN_SHARE * (double)g->study->simulated_ns;
 }
 
+/* Whether it gains only after the causes before it. */
+static bool is_late_gain(const struct gains *g, const struct inq_candidate *candidate)
+{
+    return !is_small(g, candidate->in_order_ns) && is_small(g, candidate->cost_ns_per_step);
+}
+
 /* The first of those before candidate i that, with it, gains at least HIDDEN_PART of what all of
  * them leave to it; i: none does so alone. */
 static int find_hider(struct gains *g, size_t i, size_t *hider, int64_t *joint_ns,
@@ -548,7 +554,7 @@ static int find_hidden(struct gains *g, struct inq_err *err)
         struct inq_candidate *hidden = &g->at[i];
         size_t hider = i;
         int64_t joint_ns = 0;
-        if (is_small(g, hidden->in_order_ns) || !is_small(g, hidden->cost_ns_per_step)) {
+        if (!is_late_gain(g, hidden)) {
             continue;
         }
         code = find_hider(g, i, &hider, &joint_ns, err);
@@ -607,8 +613,7 @@ static int join_hidden(struct gains *g, struct inq_err *err)
     for (size_t i = 1; code == INQ_OK && i < g->n; i++) {
         size_t first = 0;
         bool needs = false;
-        if (!is_rank_fault(&g->at[i]) || is_small(g, g->at[i].in_order_ns) ||
-            !is_small(g, g->at[i].cost_ns_per_step)) {
+        if (!is_rank_fault(&g->at[i]) || !is_late_gain(g, &g->at[i])) {
             continue;
         }
         while (first < i && !is_same_kind(g, &g->at[first], &g->at[i])) {

@@ -359,6 +359,19 @@ static const char *say_suspected(struct inq_failure_case *c)
     return inq_arena_ranks(c->arena, c->failure->suspected_ranks, c->failure->n_suspected, false);
 }
 
+/* Ranks whose dumps are older and still show something pending. */
+static const char *say_older(struct inq_failure_case *c)
+{
+    int32_t *ranks = inq_arena_array(c->arena, c->model.n_ranks, sizeof *ranks);
+    size_t n = 0;
+    for (size_t r = 0; r < c->model.n_ranks && ranks != NULL; r++) {
+        if (c->model.ranks[r].stale && c->model.ranks[r].n_pending > 0) {
+            ranks[n++] = c->model.ranks[r].rank;
+        }
+    }
+    return inq_arena_ranks(c->arena, ranks, n, false);
+}
+
 static const char *say_be(struct inq_failure_case *c)
 {
     return c->failure->n_suspected == 1 ? "is" : "are";
@@ -379,7 +392,7 @@ static const struct {
     {"seq", say_seq},         {"match", say_match},     {"own", say_own},
     {"theirs", say_theirs},   {"came", say_came},       {"elsewhere", say_elsewhere},
     {"groups", say_groups},   {"be", say_be},           {"suspected", say_suspected},
-    {"missing", say_missing}, {"they", say_they},
+    {"missing", say_missing}, {"they", say_they},       {"older", say_older},
 };
 
 static const char *say_field(void *ctx, const char *name, size_t n)
@@ -409,11 +422,23 @@ static enum inq_failure_situation lack_of(const struct inq_failure_case *c)
                                           : INQ_SITUATION_NO_DUMP;
 }
 
+/* Whether a dump that is not known to be an older one has something pending. */
+static bool is_pending_at_the_end(const struct inq_failure_case *c)
+{
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        if (c->model.ranks[r].n_pending > 0 && !c->model.ranks[r].stale) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum inq_failure_situation of_unknown(const struct inq_failure_case *c)
 {
     return c->failure->n_suspected == 0 && c->trace->dumps[0]->unfollowed ? INQ_SITUATION_UNFOLLOWED
-           : c->failure->n_suspected == 0                                 ? INQ_SITUATION_UNCLEAR
-           : c->scattered                                                 ? INQ_SITUATION_SCATTERED
+           : c->failure->n_suspected == 0
+               ? is_pending_at_the_end(c) ? INQ_SITUATION_UNCLEAR : INQ_SITUATION_OLDER
+           : c->scattered    ? INQ_SITUATION_SCATTERED
            : c->several_late ? INQ_SITUATION_SEVERAL_LATE
            : c->doubtful     ? INQ_SITUATION_DOUBTFUL
                              : lack_of(c);
@@ -482,8 +507,7 @@ void inq_failure_explain(struct inq_failure_case *c)
     const struct inq_failure_rule *cls = inq_failure_class_rule(c->failure->cls);
     explain_evidence(c);
     explain_alternatives(c);
-    c->failure->advice =
-        c->doubtful ? inq_failure_situation_rule(INQ_SITUATION_DOUBTFUL)->advice : cls->advice;
+    c->failure->advice = situation->advice != NULL ? situation->advice : cls->advice;
     c->failure->headline = inq_failure_fill(
         c->arena, situation->headline != NULL ? situation->headline : cls->headline, say_field, c);
 }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define TAKE_AGAIN "Take a second set of dumps a minute later: what has not moved hangs."
+
 static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
     [INQ_SITUATION_NCCL_VERSIONS] =
         {.role = INQ_LOG_CAUSE,
@@ -114,20 +116,27 @@ static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
                      "others did, and whether the run hangs is open."},
     [INQ_SITUATION_UNCLEAR] = {.headline =
                                    "The run hangs, but the dumps do not tell who waits for whom."},
+    [INQ_SITUATION_OLDER] =
+        {.headline = "The dumps are of different moments: those of {older} are older and show "
+                     "pending what the others have finished, and the others wait for nobody. "
+                     "Whether the run hangs, the dumps do not tell.",
+         .advice = TAKE_AGAIN},
     [INQ_SITUATION_SCATTERED] =
         {.headline =
              "The dumps are of different moments: others had left what {suspected} {be} in. "
-             "Whether the run hangs, they do not tell."},
+             "Whether the run hangs, they do not tell.",
+         .advice = TAKE_AGAIN},
     [INQ_SITUATION_SEVERAL_LATE] =
         {.headline =
              "Others wait in several groups for {suspected}, which never enqueued what they "
              "wait in, and {missing} left no whole dump: who began it, or whether the run "
-             "hangs, the dumps do not tell."},
+             "hangs, the dumps do not tell.",
+         .advice = TAKE_AGAIN},
     [INQ_SITUATION_DOUBTFUL] =
         {.headline = "Whether the run hangs, the dumps do not tell: in {groups} groups all members "
                      "are in one collective or transfer, as in a job that runs; {suspected} {be} "
                      "last.",
-         .advice = "Take a second set of dumps a minute later: what has not moved hangs."},
+         .advice = TAKE_AGAIN},
     [INQ_SITUATION_STALE] = {.headline = "Others wait for {suspected}, whose dump was written "
                                          "before the others went on: whether the run hangs, the "
                                          "dumps do not tell."},
@@ -141,10 +150,12 @@ static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
              {"dumps of these ranks that are older than those of their peers and end before the "
               "hang"}},
     [INQ_SITUATION_MISSING_AWAITED] =
-        {.next = {"no whole dump of {missing}: others wait for some of them, so they may be a "
-                  "cause as well; their logs and nodes decide"}},
-    [INQ_SITUATION_MISSING] = {.next = {"no whole dump of {missing}: they may be a cause as well; "
-                                        "their dumps decide"}},
+        {.next =
+             {"a cause on {missing}: others wait there, and no whole dump shows the last moments; "
+              "logs and nodes decide"}},
+    [INQ_SITUATION_MISSING] =
+        {.next = {"a cause on {missing}: no whole dump shows the last moments "
+                  "there; a new one decides"}},
 };
 
 const struct inq_failure_rule *inq_failure_situation_rule(enum inq_failure_situation situation)

@@ -367,6 +367,34 @@ static void states__an_older_dump_makes_no_root_where_another_is(void **state)
     }
 }
 
+/* Rank 0 cannot still be in what all of its peers have finished long since, and they wait for
+ * nobody: its dump is an older one, and none says that the run hangs. */
+static void states__an_older_dump_alone_is_no_hang(void **state)
+{
+    (void)state;
+    const struct test_flight_op early = IN_ALL("all_reduce", "started", 7);
+    const struct test_flight_op late[] = {IN_ALL("all_reduce", "completed", 7),
+                                          IN_ALL("all_reduce", "completed", 8)};
+    for (int pending = 0; pending < 2; pending++) {
+        const struct test_flight_op next[] = {late[0], IN_ALL("all_reduce", "started", 8)};
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            made.created_ns = INT64_C(3000000000) - (rank == 0 ? INT64_C(2000000000) : 0);
+            test_add_dump(&made, rank,
+                          rank == 0 ? &early
+                          : pending ? next
+                                    : late,
+                          rank == 0 ? 1 : 2);
+        }
+        struct test_judged j = test_find(
+            &made, pending ? INQ_FAILURE_GPU_STALL : INQ_FAILURE_UNKNOWN, pending ? "0" : "");
+        assert_int_equal(strstr(j.failure->headline, "those of rank 0 are older") != NULL,
+                         !pending);
+        assert_null(strstr(j.failure->headline, "The run hangs"));
+        test_judged_release(&j);
+    }
+}
+
 /* Most dumps end before another tells that it went on: nothing is known to hang. */
 static void states__dumps_of_many_moments_tell_no_hang(void **state)
 {
@@ -559,6 +587,7 @@ int main(void)
         cmocka_unit_test(states__a_group_that_a_rank_does_not_list_it_never_entered),
         cmocka_unit_test(states__a_cut_dump_makes_no_root_where_another_is),
         cmocka_unit_test(states__an_older_dump_makes_no_root_where_another_is),
+        cmocka_unit_test(states__an_older_dump_alone_is_no_hang),
         cmocka_unit_test(states__dumps_of_many_moments_tell_no_hang),
         cmocka_unit_test(states__few_older_dumps_may_be_stuck),
         cmocka_unit_test(states__what_all_have_enqueued_is_over_where_nothing_ever_is),

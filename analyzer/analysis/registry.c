@@ -15,7 +15,7 @@
 #define ALL_ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static const struct inq_analysis rows[] = {
-#define ROW(name, section, needs, run, summary) {name, summary, section, needs, run},
+#define ROW(name, section, needs, reads, run, summary) {name, summary, section, needs, reads, run},
     INQ_ANALYSES(ROW)
 #undef ROW
 };
@@ -60,16 +60,16 @@ static int check_names(const struct inq_analysis_options *options, struct inq_er
     return INQ_OK;
 }
 
-/* INQ_SECTION_BIT of the sections that are wanted: those that `only` names, those that they need,
- * and those that every report has. */
+/* INQ_SECTION_BIT of the sections that are wanted: those that `only` names, those that they need or
+ * read, and those that every report has. */
 static uint32_t wanted(const struct inq_analysis *row, size_t n_rows,
                        const struct inq_analysis_options *options)
 {
     uint32_t bits = INQ_SECTION_BIT(INQ_SECTION_ACCOUNT) | INQ_SECTION_BIT(INQ_SECTION_FINDINGS);
-    for (size_t i = n_rows; i-- > 0;) { /* what is needed stands before what needs it */
+    for (size_t i = n_rows; i-- > 0;) { /* what is read stands before what reads it */
         uint32_t own = INQ_SECTION_BIT(row[i].section);
         if (!options->only || names(options, row[i].name) || (bits & own) != 0) {
-            bits |= own | row[i].needs;
+            bits |= own | row[i].needs | row[i].reads;
         }
     }
     return bits;

@@ -246,9 +246,10 @@ struct inq_pipeline_step {
  *   unexplained          recorded step - replay of the recorded durations and delays
  *   host_gaps            delays between what an op waited for and its start (launches, data)
  *   stragglers           each worker's forward and backward as long as its stage's median worker's
- *                        (but for what all stages of its replica have in common: that is its data)
+ *                        (but for what all stages of its replica have in common: that is its data);
+ *                        of a stage whose workers all are stragglers by the attribution, its peers'
  *   microbatch_variation each stage's forwards and backwards all as long as their mean in the step
- *   stage_imbalance      all stages' as long as the median stage's
+ *   stage_imbalance      work moves until all stages compute equally long: its sum stays
  *   p2p_transfer         transfers between stages take no time
  *   gradient_sync        parameter gathers, gradient reductions and the clip's too
  *   optimizer_and_other  and neither do optimizer, garbage collection and the rest
@@ -530,6 +531,7 @@ struct inq_analysis {
     const char *summary;
     enum inq_section section;
     uint32_t needs; /* INQ_SECTION_BIT of the sections that it cannot do without */
+    uint32_t reads; /* the same of those that it reads where they are there */
     int (*run)(const struct inq_trace *trace, const struct inq_analysis_options *options,
                struct inq_report *report, struct inq_err *err);
 };

@@ -28,6 +28,7 @@ static const char *waterfall_text(enum inq_waterfall_cause cause)
 
 struct waterfall {
     const struct inq_op_model *m;
+    const double *told; /* [n_dp * n_stages] pace of a straggler by the account; 0: it tells none */
     struct inq_op_bins workers, stages;
     size_t n_ranges;
     int64_t *parts_ns;
@@ -110,7 +111,19 @@ static void remove_host_gaps(struct fall *x, size_t step)
     }
 }
 
-/* Compute of each worker against the median worker of its stage (of an even number the faster). */
+/* Whether the account tells all workers of a stage as stragglers: none is left to compare with. */
+static bool are_all_told(const struct fall *x, size_t stage)
+{
+    for (size_t d = 0; d < x->f->m->n_dp; d++) {
+        if (x->f->told[d * x->f->m->n_stages + stage] <= 0.0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Compute of each worker against the median worker of its stage (of an even number the faster), or
+ * by the account, which compares with other stages as well. */
 static void find_paces(struct fall *x)
 {
     const struct inq_op_model *m = x->f->m;
@@ -129,9 +142,11 @@ static void find_paces(struct fall *x)
             x->means[d] = (int64_t)x->pace[d * m->n_stages + s];
         }
         int64_t median = inq_lower_median_i64(x->means, m->n_dp);
+        bool told = are_all_told(x, s);
         for (size_t d = 0; d < m->n_dp; d++) {
             double *pace = &x->pace[d * m->n_stages + s];
             *pace = median > 0 && *pace > 0.0 ? *pace / (double)median : 1.0;
+            *pace = told ? x->f->told[d * m->n_stages + s] : *pace;
         }
     }
 }
@@ -175,26 +190,25 @@ static void remove_variation(struct fall *x)
     }
 }
 
-/* All stages take the time of the median one (of an even number the shorter). */
+/* Work moves until all stages compute equally long, as the account's repair has it: its sum stays.
+ */
 static void remove_imbalance(struct fall *x)
 {
     const struct inq_op_model *m = x->f->m;
-    const struct inq_op_bins *bins = &x->f->stages;
-    int64_t median[INQ_OP_TYPE_COUNT] = {0};
-    for (int type = 1; type < INQ_OP_TYPE_COUNT; type++) {
-        size_t n = 0;
-        for (size_t s = 0; s < m->n_stages; s++) {
-            size_t bin = s * INQ_OP_TYPE_COUNT + (size_t)type;
-            if (bins->start[bin] < bins->start[bin + 1]) {
-                x->means[n++] = bin_mean(x, bins, bin);
-            }
-        }
-        median[type] = inq_lower_median_i64(x->means, n);
-    }
+    double *stage_ns = x->pace;
+    double all_ns = 0.0;
+    memset(stage_ns, 0, m->n_stages * sizeof *stage_ns);
     for (size_t i = 0; i < m->graph->n_ops; i++) {
-        uint8_t type = m->graph->op[i].type;
-        if (inq_op_is_compute(type)) {
-            x->dur[i] = median[type];
+        if (inq_op_is_compute(m->graph->op[i].type)) {
+            stage_ns[m->graph->op[i].stage] += (double)x->dur[i];
+            all_ns += (double)x->dur[i];
+        }
+    }
+    double mean_ns = all_ns / (double)m->n_stages;
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        double own_ns = stage_ns[m->graph->op[i].stage];
+        if (inq_op_is_compute(m->graph->op[i].type) && own_ns > 0.0) {
+            x->dur[i] = (int64_t)((double)x->dur[i] * mean_ns / own_ns + 0.5);
         }
     }
 }
@@ -287,13 +301,14 @@ static int fall_range(void *ctx, size_t range, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Each step's parts into parts_ns[n_steps][INQ_WATERFALL_CAUSES]; they sum to the recorded step. */
-static int waterfall_steps(const struct inq_op_model *model, int jobs, int64_t *parts_ns,
-                           struct inq_err *err)
+/* Each step's parts into parts_ns[n_steps][INQ_WATERFALL_CAUSES]; they sum to the recorded step.
+ * told: as in struct waterfall. */
+static int waterfall_steps(const struct inq_op_model *model, const double *told, int jobs,
+                           int64_t *parts_ns, struct inq_err *err)
 {
     size_t ranges = (size_t)inq_threads(jobs);
     ranges = ranges < model->n_steps ? ranges : model->n_steps;
-    struct waterfall f = {.m = model, .n_ranges = ranges, .parts_ns = parts_ns};
+    struct waterfall f = {.m = model, .told = told, .n_ranges = ranges, .parts_ns = parts_ns};
     int code = inq_op_bins_sort(model, true, &f.workers, err);
     if (code == INQ_OK) {
         code = inq_op_bins_sort(model, false, &f.stages, err);
@@ -464,6 +479,7 @@ static int stage_times(const struct inq_op_model *model, int jobs, struct inq_st
 struct pipeline {
     const struct inq_trace *trace;
     const struct inq_op_model *m;
+    const struct inq_attribution *blame; /* NULL: none */
     struct inq_arena *arena;
     struct inq_pipeline *p;
     int jobs;
@@ -627,6 +643,25 @@ static int fill_schedule(struct pipeline *x, struct inq_err *err)
     return code;
 }
 
+/* How many times as long the account's stragglers compute as their peers, by worker. */
+static double *told_paces(const struct pipeline *x)
+{
+    const struct inq_op_model *m = x->m;
+    double *told = inq_arena_array(x->arena, m->n_dp * m->n_stages, sizeof *told);
+    for (size_t i = 0; told != NULL && x->blame != NULL && i < x->blame->n_candidates; i++) {
+        const struct inq_candidate *c = &x->blame->candidates[i];
+        bool computes = c->kind == INQ_FINDING_SLOW_GPU || c->kind == INQ_FINDING_MORE_WORK;
+        for (size_t k = 0; computes && c->peers_ns > 0 && k < c->n_ranks; k++) {
+            for (size_t w = 0; w < m->n_dp * m->n_stages; w++) {
+                if (m->worker_rank[w] == c->ranks[k]) {
+                    told[w] = (double)c->own_ns / (double)c->peers_ns;
+                }
+            }
+        }
+    }
+    return told;
+}
+
 /* Means that still sum exactly: of what is left after each part, rounded down. */
 static int fill_waterfall(struct pipeline *x, struct inq_err *err)
 {
@@ -634,10 +669,11 @@ static int fill_waterfall(struct pipeline *x, struct inq_err *err)
     struct inq_pipeline *p = x->p;
     x->parts_ns = inq_arena_array(x->arena, m->n_steps * INQ_WATERFALL_CAUSES, sizeof *x->parts_ns);
     p->waterfall = inq_arena_array(x->arena, INQ_WATERFALL_CAUSES, sizeof *p->waterfall);
-    if (x->parts_ns == NULL || p->waterfall == NULL) {
+    const double *told = told_paces(x);
+    if (x->parts_ns == NULL || p->waterfall == NULL || told == NULL) {
         return no_memory(err);
     }
-    int code = waterfall_steps(m, x->jobs, x->parts_ns, err);
+    int code = waterfall_steps(m, told, x->jobs, x->parts_ns, err);
     int64_t sum = 0;
     int64_t before = 0;
     for (size_t k = 0; code == INQ_OK && k < INQ_WATERFALL_CAUSES; k++) {
@@ -698,7 +734,11 @@ int inq_run_pipeline(const struct inq_trace *trace, const struct inq_analysis_op
     if (code != INQ_OK || model == NULL || !is_pipeline(model)) {
         return code;
     }
-    struct pipeline x = {.trace = trace, .m = model, .arena = report->arena, .jobs = options->jobs};
+    struct pipeline x = {.trace = trace,
+                         .m = model,
+                         .blame = report->attribution,
+                         .arena = report->arena,
+                         .jobs = options->jobs};
     x.p = inq_arena_alloc(report->arena, sizeof *x.p);
     if (x.p == NULL) {
         return no_memory(err);

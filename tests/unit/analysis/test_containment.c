@@ -86,15 +86,16 @@ static char *document(const struct inq_run *run, struct inq_report *report, enum
     return text;
 }
 
-/* Sections that say something else when this one failed: those that need it, and what is said of
- * them all. */
+/* Sections that say something else when this one failed: those that need or read it, and what is
+ * said of them all. */
 static uint32_t touched(enum inq_section failed)
 {
     size_t n = 0;
     const struct inq_analysis *rows = inq_analysis_rows(&n);
     uint32_t bits = INQ_SECTION_BIT(failed) | INQ_SECTION_BIT(INQ_SECTION_FINDINGS);
     for (size_t i = 0; i < n; i++) {
-        if ((rows[i].needs & bits & ~INQ_SECTION_BIT(INQ_SECTION_FINDINGS)) != 0) {
+        if (((rows[i].needs | rows[i].reads) & bits & ~INQ_SECTION_BIT(INQ_SECTION_FINDINGS)) !=
+            0) {
             bits |= INQ_SECTION_BIT(rows[i].section);
         }
     }

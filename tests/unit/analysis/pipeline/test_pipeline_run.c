@@ -190,8 +190,6 @@ static void waterfall__finds_what_was_planted(void **state)
     static const struct {
         const char *spec, *cause;
     } cases[] = {
-        {"pp=4,dp=2,steps=4,labels=1,fault=long_last_stage:factor=1.5", "stage_imbalance"},
-        {"pp=4,dp=2,steps=4,labels=0,fault=long_last_stage:factor=1.3", "stage_imbalance"},
         {"pp=4,dp=2,steps=4,labels=1,fault=slow_gpu:rank=3:factor=1.4", "stragglers"},
         {"pp=2,dp=2,steps=4,labels=1,fault=slow_gpu:rank=2:factor=1.6", "stragglers"},
         {"pp=4,dp=2,steps=4,labels=1,fault=uneven_seq:sigma=0.4", "microbatch_variation"},
@@ -207,6 +205,49 @@ static void waterfall__finds_what_was_planted(void **state)
                       cases[k].cause, (double)found / 1e6);
         assert_true(llabs(found - cost) * 20 <= cost);
         check_sum(m.report->pipeline);
+        done(&m);
+    }
+}
+
+/* What a repair gains is one number: the finding's and the waterfall's. They differ by what the
+ * waterfall took away before. A stage whose workers all are slow has none to be compared with. */
+static void waterfall__loses_to_a_cause_what_its_finding_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *part;
+        enum inq_finding_kind kind;
+    } cases[] = {
+        {"pp=4,dp=2,steps=4,labels=1,fault=long_last_stage:factor=1.5", "stage_imbalance",
+         INQ_FINDING_SLOW_LAST_STAGE},
+        {"pp=4,dp=2,steps=4,labels=0,fault=long_last_stage:factor=1.3", "stage_imbalance",
+         INQ_FINDING_SLOW_LAST_STAGE},
+        {"pp=4,dp=1,layers=8,steps=5,labels=1,fault=long_last_stage:factor=1.2", "stage_imbalance",
+         INQ_FINDING_SLOW_LAST_STAGE},
+        {"pp=4,dp=1,layers=8,steps=5,fault=slow_gpu:rank=1:factor=1.2", "stragglers",
+         INQ_FINDING_SLOW_GPU},
+        {"pp=2,dp=4,layers=8,steps=5,fault=slow_gpu:rank=0:last=3:factor=1.2", "stragglers",
+         INQ_FINDING_SLOW_GPU},
+        {"pp=4,dp=2,layers=8,steps=5,fault=more_work:rank=2:factor=1.3", "stragglers",
+         INQ_FINDING_MORE_WORK},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct made m = {0};
+        struct inq_err err = {0};
+        struct inq_report *whole = NULL;
+        make(cases[k].spec, &m);
+        assert_int_equal(inq_analyze(m.run->traces[0], NULL, &whole, &err), INQ_OK);
+        assert_true(whole->n_findings > 0);
+        assert_int_equal(whole->findings[0].kind, cases[k].kind);
+        int64_t told_ns = whole->findings[0].cost_ns_per_step;
+        int64_t found_ns = part(whole->pipeline, cases[k].part);
+        print_message("%s: finding %.3f ms, waterfall %.3f ms\n", cases[k].spec,
+                      (double)told_ns / 1e6, (double)found_ns / 1e6);
+        assert_true(llabs(found_ns - told_ns) * 100 <= whole->pipeline->total_ns_per_step);
+        /* and the same when only the pipeline was asked for */
+        assert_int_equal(part(m.report->pipeline, cases[k].part), found_ns);
+        check_sum(whole->pipeline);
+        inq_report_free(whole);
         done(&m);
     }
 }
@@ -281,6 +322,7 @@ int main(void)
         cmocka_unit_test(op_table__steps_begin_with_their_data_loading),
         cmocka_unit_test(run__without_a_pipeline_has_none),
         cmocka_unit_test(waterfall__finds_what_was_planted),
+        cmocka_unit_test(waterfall__loses_to_a_cause_what_its_finding_says),
         cmocka_unit_test(whatif__names_the_cause_of_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 int64_t inq_median_i64(int64_t *values, size_t n)
 {
@@ -65,4 +66,38 @@ double inq_mean(const double *values, size_t n)
         sum += values[i];
     }
     return n == 0 ? (double)NAN : sum / (double)n;
+}
+
+static bool comes_again(const int64_t *later_ns, size_t n, int64_t length_ns, double within_ns)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (later_ns[i] >= 0 && fabs((double)(later_ns[i] - length_ns)) <= within_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t inq_warm_up_steps(const int64_t *lengths_ns, size_t n, int64_t *space)
+{
+    enum { LEAST_STEPS = 4 };          /* fewer have no median to speak of */
+    static const double FACTOR = 1.5;  /* faults rarely take so much, first steps often do */
+    static const double AS_LONG = 0.1; /* lengths of like steps differ by a few percent */
+    size_t known = 0;
+    for (size_t s = 0; s < n; s++) {
+        space[known] = lengths_ns[s];
+        known += lengths_ns[s] >= 0;
+    }
+    double median_ns = (double)inq_median_i64(space, known);
+    size_t longer = 0;
+    while (known >= LEAST_STEPS && longer < n / 2 &&
+           (lengths_ns[longer] < 0 || (double)lengths_ns[longer] > FACTOR * median_ns)) {
+        longer++;
+    }
+    size_t s = 0;
+    while (s < longer && (lengths_ns[s] < 0 || !comes_again(lengths_ns + longer, n - longer,
+                                                            lengths_ns[s], AS_LONG * median_ns))) {
+        s++;
+    }
+    return s;
 }

@@ -24,4 +24,10 @@ double inq_quantile(double *values, size_t n, double q);
 double inq_mad(double *values, size_t n, double center);
 double inq_mean(const double *values, size_t n);
 
+/* Steps at the beginning that are a warm-up (compilation, allocation, first connections), of n in
+ * order by their lengths, negative ones not known: each takes more than 1.5 times the median, and
+ * none of them comes again later, within a tenth of the median: that would be a fault that shows
+ * now and then. At most half of the steps, and none of fewer than four. space: [n]. */
+size_t inq_warm_up_steps(const int64_t *lengths_ns, size_t n, int64_t *space);
+
 #endif

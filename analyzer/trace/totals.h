@@ -5,11 +5,6 @@
 
 #include "inquest/trace.h"
 
-/* The first steps are a warm-up when they take this much longer than the median of at least so many
- * steps; the op model of labeled ops has the same rule. */
-#define INQ_WARM_UP_FACTOR      1.5
-#define INQ_WARM_UP_LEAST_STEPS 4
-
 /* Totals of a rank's `n` steps (by number, events assigned), none of them kept. As the account has
  * it, a step ends with its last work; point-to-point transfers bound it only where there is nothing
  * else. */

@@ -13,6 +13,8 @@
 #include "graph/optable/optable.h"
 #include "trace/trace.h"
 
+#include <math.h>
+
 /* A cell whose number of pieces of work is off by more than this part of what the rank and the step
  * let expect was not captured whole. */
 static const double WHOLE_TOLERANCE = 0.1;
@@ -333,8 +335,45 @@ static int64_t length_of(const struct inq_account_cell *cell)
     return cell->end_ns - cell->start_ns;
 }
 
-/* Whether the first step is as long as the others and equally long on all ranks; else its ranks
- * began to record in the middle of it or at different moments, or it bears the profiler's start. */
+/* Whether one of n lengths is as long as the given one. */
+static bool recurs(const int64_t *lengths, size_t n, int64_t length_ns, double usual_ns)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fabs((double)(lengths[i] - length_ns)) <= WHOLE_TOLERANCE * usual_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the ranks began the first step at one moment: it is equally long on all of them, or its
+ * beginning is equally far from the end of one of the next steps: a rank that is slow in the first
+ * ends it later than the others, too. */
+static bool first_begins_together(const struct inq_account *account, double usual_ns)
+{
+    enum { ENDS = 3 };
+    for (size_t s = 0; s < ENDS && s < account->n_steps; s++) {
+        int64_t shortest = INT64_MAX;
+        int64_t longest = INT64_MIN;
+        for (size_t r = 0; r < account->n_ranks; r++) {
+            const struct inq_account_cell *first = inq_account_cell_at(account, r, 0);
+            const struct inq_account_cell *last = inq_account_cell_at(account, r, s);
+            if (first->whole && last->whole) {
+                int64_t length = last->end_ns - first->start_ns;
+                shortest = length < shortest ? length : shortest;
+                longest = length > longest ? length : longest;
+            }
+        }
+        if (shortest <= longest && (double)(longest - shortest) <= TOGETHER * usual_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the first step is as long as the others, or as one of them, and began at one moment on
+ * all ranks; else these began to record in the middle of it or at different moments, or it bears
+ * the profiler's start. */
 static int first_step_fits(const struct inq_account *account, bool *fits, struct inq_err *err)
 {
     int64_t *lengths = inq_mem_alloc((account->n_ranks * account->n_steps + 1) * sizeof(*lengths));
@@ -357,8 +396,7 @@ static int first_step_fits(const struct inq_account *account, bool *fits, struct
         longest = length_of(cell) > longest ? length_of(cell) : longest;
     }
     double usual = (double)inq_median_i64(lengths, n);
-    *fits = (double)(longest - shortest) <= TOGETHER * usual &&
-            (double)longest <= (1.0 + WHOLE_TOLERANCE) * usual &&
+    *fits = first_begins_together(account, usual) && recurs(lengths, n, longest, usual) &&
             (double)shortest >= (1.0 - WHOLE_TOLERANCE) * usual;
     inq_mem_free(lengths);
     return INQ_OK;
@@ -387,30 +425,22 @@ static void set_aside(struct inq_account_step *step, const char *why)
     }
 }
 
-/* Leading steps that take far longer than the median: compilation, allocation, autotuning. */
 static int drop_warm_up(struct inq_account *account, struct inq_err *err)
 {
-    int64_t *lengths = inq_mem_alloc((account->n_steps + 1) * sizeof(*lengths));
-    size_t n = 0;
+    int64_t *lengths = inq_mem_alloc((2 * account->n_steps + 1) * sizeof(*lengths));
     if (lengths == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", account->n_steps);
     }
     for (size_t s = 0; s < account->n_steps; s++) {
-        if (account->steps[s].length_ns > 0) {
-            lengths[n++] = account->steps[s].length_ns;
-        }
+        lengths[s] = account->steps[s].length_ns > 0 ? account->steps[s].length_ns : -1;
     }
-    int64_t median = inq_median_i64(lengths, n);
-    inq_mem_free(lengths);
-    for (size_t s = 0; n >= INQ_WARM_UP_LEAST_STEPS && s < account->n_steps / 2; s++) {
-        int64_t length = account->steps[s].length_ns;
-        if (length >= 0 && (double)length <= INQ_WARM_UP_FACTOR * (double)median) {
-            break;
-        }
-        if (length >= 0) {
+    size_t n = inq_warm_up_steps(lengths, account->n_steps, lengths + account->n_steps);
+    for (size_t s = 0; s < n; s++) {
+        if (lengths[s] >= 0) {
             set_aside(&account->steps[s], warm_up_why);
         }
     }
+    inq_mem_free(lengths);
     return INQ_OK;
 }
 

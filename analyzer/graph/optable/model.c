@@ -430,22 +430,15 @@ static void shift_to_origins(struct inq_op_model *m)
     }
 }
 
-/* Sets the first steps aside while they take far longer than the median: compilation, allocation,
- * first connections. `keep` is scratch [n_steps]. */
+/* `keep` is scratch [n_steps]. */
 static int set_warm_up_aside(struct inq_op_model *m, uint8_t *keep, struct inq_err *err)
 {
-    size_t n = 0;
     m->warm_step = inq_mem_zalloc(m->n_steps, sizeof *m->warm_step);
     m->warm_ns = inq_mem_alloc(m->n_steps * sizeof *m->warm_ns);
     if (m->warm_step == NULL || m->warm_ns == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", m->n_steps);
     }
-    memcpy(m->warm_ns, m->recorded_ns, m->n_steps * sizeof *m->warm_ns);
-    int64_t median = inq_lower_median_i64(m->warm_ns, m->n_steps);
-    while (m->n_steps >= INQ_WARM_UP_LEAST_STEPS && n < m->n_steps / 2 &&
-           (double)m->recorded_ns[n] > INQ_WARM_UP_FACTOR * (double)median) {
-        n++;
-    }
+    size_t n = inq_warm_up_steps(m->recorded_ns, m->n_steps, m->warm_ns);
     for (size_t t = 0; t < m->n_steps; t++) {
         keep[t] = t >= n;
     }

@@ -30,18 +30,6 @@ static uint64_t order_of(int64_t number)
     return (uint64_t)number * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* The first step after the warm-up, of which the first recorded one counts as part: nothing says
- * when that began. */
-static size_t first_candidate(const struct reducing *r, double median_ns)
-{
-    size_t s = 1;
-    while (r->n >= INQ_WARM_UP_LEAST_STEPS && s < r->n / 2 &&
-           (double)r->length_ns[s] > INQ_WARM_UP_FACTOR * median_ns) {
-        s++;
-    }
-    return s;
-}
-
 /* The best candidate that is not kept yet, or n: none. */
 static size_t next_sample(const struct reducing *r, size_t first)
 {
@@ -83,8 +71,9 @@ static bool choose(struct reducing *r, size_t n_kept, struct inq_err *err, int *
         n += r->length_ns[s] >= 0;
     }
     double median_ns = n > 0 ? (double)inq_median_i64(lengths, n) : 0.0;
+    /* the first recorded step counts as warm-up: nothing says when it began */
+    size_t first = r->n > 0 ? 1 + inq_warm_up_steps(r->length_ns + 1, r->n - 1, lengths) : 0;
     inq_mem_free(lengths);
-    size_t first = first_candidate(r, median_ns);
     for (size_t k = 0; k < n_kept; k++) {
         size_t s = next_sample(r, first);
         if (s == r->n) {

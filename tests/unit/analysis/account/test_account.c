@@ -517,6 +517,54 @@ static void steps__the_first_are_a_warm_up_when_far_longer(void **state)
     }
 }
 
+/* A longer first step bears the profiler's start or a warm-up, unless another step is as long (10 %
+ * of a step): then it is what happens now and then. */
+static void steps__a_longer_first_one_counts_where_it_recurs(void **state)
+{
+    (void)state;
+    static const struct {
+        int first, other;
+        bool counts;
+    } cases[] = {{130, 100, false}, {130, 119, false}, {130, 121, true},  {130, 139, true},
+                 {130, 141, false}, {170, 159, false}, {170, 161, true},  {170, 179, true},
+                 {170, 181, false}, {109, 100, true},  {111, 100, false}, {92, 100, true}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct inq_shard shard;
+        int64_t at_ns = 0;
+        made_shard(&shard, "a", 0, 1);
+        for (int s = 0; s < 8; s++) {
+            int tenths = s == 0 ? cases[k].first : s == 5 ? cases[k].other : 100;
+            add_step(&shard, s, at_ns, tenths * 100 * US);
+            at_ns += tenths * 100 * US;
+        }
+        struct made m = account_of(&shard, 1);
+        assert_int_equal(m.account->steps[0].judged, cases[k].counts);
+        release(&m);
+    }
+}
+
+/* A rank that is slow in the first step ends it later than the others: they began together. One
+ * that began later did not. */
+static void steps__the_first_one_began_together_or_not(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct inq_shard shards[2];
+        for (int r = 0; r < 2; r++) {
+            int64_t at_ns = late * r * 2 * MS / 10;
+            made_shard(&shards[r], r == 0 ? "a" : "b", r, 2);
+            for (int s = 0; s < 6; s++) {
+                int64_t end_ns = (s + 1) * 10 * MS + (!late && r == 1 && s == 0 ? 5 * MS / 10 : 0);
+                add_step(&shards[r], s, at_ns, end_ns - at_ns);
+                at_ns = end_ns;
+            }
+        }
+        struct made m = account_of(shards, 2);
+        assert_int_equal(m.account->steps[0].judged, !late);
+        release(&m);
+    }
+}
+
 /* A receive posted for the next step neither ends this one nor begins that one. */
 static void steps__transfers_posted_early_bound_none(void **state)
 {
@@ -738,6 +786,8 @@ int main(void)
         cmocka_unit_test(steps__cut_ones_are_set_aside_with_a_reason),
         cmocka_unit_test(steps__are_judged_on_all_ranks_or_not_at_all),
         cmocka_unit_test(steps__the_first_are_a_warm_up_when_far_longer),
+        cmocka_unit_test(steps__a_longer_first_one_counts_where_it_recurs),
+        cmocka_unit_test(steps__the_first_one_began_together_or_not),
         cmocka_unit_test(steps__transfers_posted_early_bound_none),
         cmocka_unit_test(steps__without_any_the_capture_is_one_interval),
         cmocka_unit_test(checker__takes_back_what_contradicts_the_account),

@@ -245,9 +245,9 @@ static void detect__host_that_pauses_now_and_then(void **state)
                         "every=2:delay=12ms",
                         NULL);
     const struct inq_candidate *candidate = &t.report->attribution->candidates[0];
-    assert_int_equal(candidate->steps_seen, 3);
+    assert_int_equal(candidate->steps_seen, 4);
     assert_in_range(candidate->late_ns, 9000000,
-                    12000000); /* in one of the three, not a mean step */
+                    12000000); /* in one of the four, not a mean step */
     test_synth_close(&t);
 }
 
@@ -688,7 +688,7 @@ static void detect__late_host_among_stages_of_one_replica(void **state)
                         "seed=5,fault=late_host:rank=0:delay=8ms:mode=pause:every=4",
                         NULL);
     const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
-    assert_non_null(strstr(host->title, "Rank 0's host launches 8.05 ms late in 1 of 7 steps"));
+    assert_non_null(strstr(host->title, "Rank 0's host launches 8.10 ms late in 2 of 8 steps"));
     test_synth_close(&t);
     expect("dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6",
            "healthy");

@@ -151,8 +151,8 @@ static void pauses__stand_out_far_from_all_the_rest(void **state)
     (void)state;
     assert_int_equal(pausing_among(10, 4300000, 1000000), 0);
     assert_int_equal(pausing_among(10, 4900000, 1000000), 10);
-    assert_int_equal(pausing_among(4, 8000000, 1000000), 3); /* step 0 is not judged */
-    assert_int_equal(pausing_among(3, 8000000, 1000000), 0);
+    assert_int_equal(pausing_among(3, 8000000, 1000000), 3);
+    assert_int_equal(pausing_among(2, 8000000, 1000000), 0);
 }
 
 /* ---- generated runs -------------------------------------------------------------------------- */

@@ -224,6 +224,42 @@ static struct view narrowed(const struct view *view, const struct host_work *wor
     return narrow;
 }
 
+/* The operation whose transfers take longest in all, of those with a bandwidth; NULL: none. */
+static const struct inq_coll_stat *longest_transfers(const struct inq_collectives *colls)
+{
+    const struct inq_coll_stat *most = NULL;
+    double most_ns = 0.0;
+    for (size_t i = 0; colls != NULL && i < colls->n_by_op; i++) {
+        const struct inq_coll_stat *op = &colls->by_op[i];
+        double ns = (double)op->transfer_ns_median * (double)op->count;
+        if (isfinite(op->busbw_gbps) && ns > most_ns) {
+            most = op;
+            most_ns = ns;
+        }
+    }
+    return most;
+}
+
+/* A fabric that is slow for everybody shows no rank that is slower than others: the bandwidth
+ * itself, against what the nodes reach, is what tells it from a job that sends too much. */
+static void add_bandwidth(struct inq_findings *f, struct inq_finding *finding)
+{
+    const struct inq_coll_stat *op = longest_transfers(f->report->collectives);
+    if (op == NULL || finding->severity == INQ_SEVERITY_INFO) {
+        return;
+    }
+    finding->detail = inq_findings_text(
+        f,
+        "%s The longest in all: %s of %.3g MB over %d ranks, %s each at a bus bandwidth of %.3g "
+        "GB/s.",
+        finding->detail, inq_coll_kind_text(op->kind), (double)op->bytes / 1e6, op->group_size,
+        inq_findings_time(f, op->transfer_ns_median), op->busbw_gbps);
+    finding->advice =
+        "Compare the bus bandwidth with what nccl-tests reach on these nodes: far less is a slow "
+        "network or link. Otherwise overlap the transfers with compute (bucket sizes, prefetch, "
+        "asynchronous collectives), or send less.";
+}
+
 static void add_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
@@ -269,6 +305,9 @@ static void add_view(struct inq_findings *f, const struct view *view)
     finding->detail = inq_findings_text(f, "Measured %s%s%s%s.", finding->measured, limits,
                                         causes[0] ? "; part of it may be due to " : "", causes);
     finding->advice = view->advice;
+    if (view->kind == INQ_FINDING_EXPOSED_COMM && !unsplit) {
+        add_bandwidth(f, finding);
+    }
     if (view->call_for != NULL) {
         view->call_for(f, finding);
     }

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -136,9 +137,31 @@ static void prices__of_few_steps_are_not_established(void **state)
     test_synth_close(&enough);
 }
 
+/* A network that is slow for everybody leaves no rank to compare with: from half of the time on the
+ * bandwidth of the longest transfers is told, as the collectives' table has it. */
+static void transfers__of_a_slow_network_say_their_bandwidth(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        struct test_synth t = test_synth_open(
+            slow ? "dp=8,layers=4,gpus_per_host=4,gz=0,cpu_ops=0,fault=slow_link:host=1:factor=10"
+                 : "dp=8,layers=4,gpus_per_host=4,gz=0,cpu_ops=0",
+            NULL);
+        const struct inq_finding *finding = &t.report->findings[0];
+        const struct inq_coll_stat *op = &t.report->collectives->by_op[0];
+        char rate[64];
+        (void)snprintf(rate, sizeof rate, "at a bus bandwidth of %.3g GB/s.", op->busbw_gbps);
+        assert_int_equal(finding->kind, INQ_FINDING_EXPOSED_COMM);
+        assert_int_equal(strstr(finding->detail, rate) != NULL, slow);
+        assert_int_equal(strstr(finding->advice, "nccl-tests") != NULL, slow);
+        test_synth_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transfers__of_a_slow_network_say_their_bandwidth),
         cmocka_unit_test(prices__are_the_gain_of_the_best_fix),
         cmocka_unit_test(prices__below_a_thousandth_of_a_step_are_none),
         cmocka_unit_test(prices__of_few_steps_are_not_established),

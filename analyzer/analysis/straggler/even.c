@@ -427,7 +427,7 @@ static void apply(struct even *e)
 static int even_work(struct even *e, struct inq_err *err)
 {
     size_t n = e->x->n_ops + 1;
-    int code = inq_stretches_find(e->x, &e->stretches, err);
+    int code = inq_stretches_find(e->x, true, &e->stretches, err);
     if (code != INQ_OK) {
         return code;
     }

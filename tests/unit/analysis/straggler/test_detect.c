@@ -202,7 +202,7 @@ static void detect__cost_of_few_uneven_sequences(void **state)
                       "sequence_imbalance");
 }
 
-/* Of two replicas one has more work in most steps by chance: no cause of its own. */
+/* Of two replicas one has extra compute in most steps by chance: no cause of its own. */
 static void detect__uneven_sequences_are_no_ranks_with_more_work(void **state)
 {
     (void)state;

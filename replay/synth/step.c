@@ -204,7 +204,8 @@ static uint32_t add_comm(struct synth_builder *b, const struct synth_comm *comm)
     return (uint32_t)out->n_comms++;
 }
 
-/* The meeting with this sequence number, made by whoever comes first. */
+/* The meeting with this sequence number, made by whoever comes first. It takes as long as the
+ * member that has most to transfer. */
 static uint32_t find_meeting(struct synth_builder *b, struct synth_meetings *meetings, uint32_t seq,
                              int64_t transfer_ns)
 {
@@ -224,7 +225,11 @@ static uint32_t find_meeting(struct synth_builder *b, struct synth_meetings *mee
     if (meetings->meeting[seq] == SYNTH_NONE) {
         meetings->meeting[seq] = add_meeting(program, transfer_ns);
     }
-    return meetings->meeting[seq];
+    uint32_t at = meetings->meeting[seq];
+    if (at != SYNTH_NONE && program->meetings[at].transfer_ns < transfer_ns) {
+        program->meetings[at].transfer_ns = transfer_ns;
+    }
+    return at;
 }
 
 /* Latency plus bytes over bandwidth (1 GB/s is a byte per ns), with its noise. */

@@ -3,6 +3,8 @@
 #ifndef INQ_TESTS_BENCH_ACCOUNT_FAMILIES_H
 #define INQ_TESTS_BENCH_ACCOUNT_FAMILIES_H
 
+#include "inquest/synth.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +41,13 @@ struct drawn_run {
 /* A run all of whose properties are drawn from `seed`: the shape of the job, how it was run and
  * recorded, its noise, one family of faults at one strength, or two families at once. */
 void draw_run(uint64_t seed, struct drawn_run *run);
+
+/* Whether a word is among words that spaces part. */
+bool has_word(const char *words, const char *word);
+
+/* What a longer stage costs is what dividing its work evenly would gain: the work stays. The same
+ * run with it on all stages says so; of a rank with extra compute where it is a stage by itself. 0
+ * for others. */
+double even_step(const struct family *family, const struct inq_synth_spec *spec);
 
 #endif

@@ -277,17 +277,6 @@ static struct inq_fixes *study_fixes(const struct run *run)
 
 /* ---- against the truth ----------------------------------------------------------------------- */
 
-static bool has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *p = strstr(words, word); p != NULL; p = strstr(p + 1, word)) {
-        if ((p == words || p[-1] == ' ') && (p[n] == '\0' || p[n] == ' ')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether it says that somebody or something in particular is the cause. */
 static bool blames(const struct inq_finding *finding)
 {
@@ -409,6 +398,19 @@ static bool are_all_named(const struct inq_synth_truth *truth, const bool named[
     return all;
 }
 
+/* Whether the work is to be moved: a rank's own is also told as what to take away. */
+static bool moves_work(const struct run *run)
+{
+    bool stage = !has_word(run->family->kinds, "more_work");
+    for (size_t i = 0; i < run->report->n_findings; i++) {
+        const struct inq_finding *f = &run->report->findings[i];
+        bool told = f->severity >= INQ_SEVERITY_LOW;
+        stage = stage || (told && (f->kind == INQ_FINDING_STAGE_IMBALANCE ||
+                                   f->kind == INQ_FINDING_SLOW_LAST_STAGE));
+    }
+    return stage && run->even_ns > 0.0;
+}
+
 static struct outcome compare_with_truth(const struct run *run)
 {
     const struct inq_synth_truth *truth = run->truth;
@@ -417,7 +419,7 @@ static struct outcome compare_with_truth(const struct run *run)
     bool planted[MAX_RANKS];
     bool named[MAX_RANKS] = {false};
     double step = mean_judged(run, truth->step_ns);
-    double healthy = run->even_ns > 0.0 ? run->even_ns : mean_judged(run, truth->step_ns_healthy);
+    double healthy = moves_work(run) ? run->even_ns : mean_judged(run, truth->step_ns_healthy);
     out.loss = (step - healthy) / step;
     planted_ranks(truth, run->family->kinds, planted);
     for (size_t i = 0; i < report->n_findings; i++) {
@@ -678,30 +680,6 @@ static void check_all(struct bench *b, const struct run *run)
     check_verdict(b, run);
 }
 
-/* What a longer last stage costs is what dividing its work evenly would gain: the work stays. The
- * same run with it on all stages says so. 0 for other families. */
-static double even_step(const char *spec_text, const struct family *family,
-                        const struct inq_synth_spec *spec)
-{
-    static struct inq_synth_spec even; /* large */
-    struct inq_synth *synth = NULL;
-    char text[TEXT];
-    double ns = 0.0;
-    if (strcmp(family->name, "long_last_stage") != 0) {
-        return 0.0;
-    }
-    double more = spec->faults[spec->n_faults - 1].factor - 1.0;
-    size_t n = (size_t)(strstr(spec_text, "fault=long_last_stage") - spec_text);
-    (void)snprintf(text, sizeof text, "%.*sfault=slow_gpu:rank=0:last=%d:factor=%.4f", (int)n,
-                   spec_text, spec->dp * spec->pp * spec->tp - 1, 1.0 + more / spec->pp);
-    if (inq_synth_spec_parse(text, &even, NULL) == INQ_OK &&
-        inq_synth_new(&even, &synth, NULL) == INQ_OK) {
-        ns = (double)inq_synth_truth(synth)->mean_step_ns;
-    }
-    inq_synth_free(synth);
-    return ns;
-}
-
 /* Makes, reads, analyzes and checks one run. */
 static int try_run(struct bench *b, const char *spec_text, const struct family *family, size_t row,
                    struct outcome *out)
@@ -718,7 +696,7 @@ static int try_run(struct bench *b, const char *spec_text, const struct family *
         run.truth = inq_synth_truth(synth);
         run.planted = &spec;
         run.first_step = spec.first_step;
-        run.even_ns = even_step(spec_text, family, &spec);
+        run.even_ns = even_step(family, &spec);
         run.trace = made->traces[0];
         struct inq_analysis_options options = {.predict = inq_fix_predict};
         code = inq_analyze(run.trace, &options, &run.report, &err);

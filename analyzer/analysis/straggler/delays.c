@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Two parts of a role's ranks are apart when the gap between them is so many times what the ranks
- * of either part differ by. */
+ * of the lower part differ by. */
 #define SPLIT_APART 2.0
 /* Times that the usual is found again without the outliers found so far. */
 enum { MOST_ROUNDS = 4 };
@@ -685,8 +685,9 @@ static double value_of(const struct inq_delay *delay, enum part part)
                              : idle_of(delay);
 }
 
-/* The upper part of a role's ranks, when these fall into two parts that lie further apart than the
- * ranks of either lie from each other: several slow ranks, up to the half of all. */
+/* The upper part of a role's ranks, when a gap parts it from the others that is wider than these
+ * lie from each other: several slow ranks, up to the half of all. They need not be alike: some may
+ * have a second fault. The largest part counts, as what is above another gap is in it. */
 static void split_role(struct inq_delay *const *row, size_t n, enum part part, bool *aside)
 {
     size_t most = (n + 1) / 2;
@@ -694,8 +695,7 @@ static void split_role(struct inq_delay *const *row, size_t n, enum part part, b
     for (size_t upper = n > 3 ? 2 : n; upper <= most && n - upper >= 2; upper++) {
         double high_ns = value_of(row[n - upper], part);
         double below_ns = value_of(row[n - upper - 1], part);
-        double low_ns = below_ns - value_of(row[0], part);
-        double range_ns = fmax(low_ns, value_of(row[n - 1], part) - high_ns);
+        double range_ns = below_ns - value_of(row[0], part);
         if (high_ns - below_ns >= SPLIT_APART * range_ns &&
             high_ns - below_ns >= least_excess(row[n - upper], part, INQ_STRAGGLER_FEW_RANKS)) {
             for (size_t i = n - upper; i < n; i++) {

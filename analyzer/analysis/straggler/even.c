@@ -12,7 +12,9 @@
 /* Work of one name on one stream: all of it on the ranks of a role, in all judged steps. */
 struct usual {
     double sum_ns, n, n_elems;
-    double least_elems, most_elems;
+    double least_elems, most_elems, sum_elems;
+    uint32_t most_members; /* of a transfer */
+    double even_ns;        /* what one takes where all members have the mean size */
 };
 
 /* Stretches of the same kernels: how long all of them are, and what they would be by the usual of
@@ -21,6 +23,7 @@ struct usual {
  * by noise. */
 struct content {
     double ns, expect_ns;
+    double n, ratios, squares; /* of what each takes by what is expected */
     double all, noise;
 };
 
@@ -28,11 +31,13 @@ struct even {
     struct inq_repairing *x;
     struct inq_stretches stretches;
     struct usual *usual;
-    uint32_t *of;      /* [n_ops] into `usual`; UINT32_MAX: not compute, no transfer */
-    double *expect_ns; /* by stretch: what its kernels usually take */
-    double *squares;   /* by stretch: sum of their squares */
-    uint64_t *kernels; /* by stretch: which they are */
-    uint32_t *alike;   /* by stretch: into `contents` */
+    uint32_t *of;        /* [n_ops] into `usual`; UINT32_MAX: not compute, no transfer */
+    double *size;        /* [n_ops] of a transfer's largest member, by the mean of all members */
+    uint32_t *n_members; /* [n_ops] of a transfer */
+    double *expect_ns;   /* by stretch: what its kernels usually take */
+    double *squares;     /* by stretch: sum of their squares */
+    uint64_t *kernels;   /* by stretch: which they are */
+    uint32_t *alike;     /* by stretch: into `contents` */
     struct content *contents;
     bool *update;   /* [n_ops] the optimizer's */
     double *common; /* by place: by how much the rank's step is longer whatever its work is */
@@ -81,6 +86,7 @@ static void add_usual(struct usual *usual, double ns, double elems)
     }
     usual->least_elems = usual->n_elems == 0.0 ? elems : fmin(usual->least_elems, elems);
     usual->most_elems = fmax(usual->most_elems, elems);
+    usual->sum_elems += elems;
     usual->n_elems++;
 }
 
@@ -134,6 +140,28 @@ static size_t count_stretches(const struct even *e)
     return e->stretches.start[e->x->n_ranks * e->x->n_steps];
 }
 
+static void add_to_content(struct content *content, double ns, double expect_ns)
+{
+    double ratio = expect_ns > 0.0 ? ns / expect_ns : 0.0;
+    content->ns += ns;
+    content->expect_ns += expect_ns;
+    content->n += expect_ns > 0.0;
+    content->ratios += ratio;
+    content->squares += ratio * ratio;
+}
+
+/* Few stretches of one content differ from the usual also by the work that came to them: of their
+ * mean deviation that part is left out which the square of twice its standard error has in it. */
+static void leave_out_chance(struct content *content)
+{
+    double mean = content->n > 0.0 ? content->ratios / content->n : 1.0;
+    double spread = content->n > 0.0 ? content->squares / content->n - mean * mean : 0.0;
+    double chance = content->n > 0.0 ? 4.0 * fmax(spread, 0.0) / content->n : 0.0;
+    double off = content->expect_ns > 0.0 ? content->ns / content->expect_ns - 1.0 : 0.0;
+    double left = chance < off * off ? 1.0 - chance / (off * off) : 0.0;
+    content->ns = content->expect_ns * (1.0 + left * off);
+}
+
 static int find_contents(struct even *e, struct inq_err *err)
 {
     struct inq_map place = {0};
@@ -145,9 +173,12 @@ static int find_contents(struct even *e, struct inq_err *err)
             code = inq_map_put(&place, e->kernels[k], e->alike[k], err);
         }
         if (code == INQ_OK) {
-            e->contents[e->alike[k]].ns += (double)e->stretches.at[k].compute_ns;
-            e->contents[e->alike[k]].expect_ns += e->expect_ns[k];
+            add_to_content(&e->contents[e->alike[k]], (double)e->stretches.at[k].compute_ns,
+                           e->expect_ns[k]);
         }
+    }
+    for (uint32_t c = 0; code == INQ_OK && c < n; c++) {
+        leave_out_chance(&e->contents[c]);
     }
     inq_map_release(&place);
     return code;
@@ -293,14 +324,91 @@ static void find_factors(struct even *e)
     }
 }
 
-/* Transfers whose sizes are recorded and equal do not follow the work; of the others a member's own
- * size says little (the largest member's sets the time), so that they take their mean time. */
+/* Size of one member's part, by the mean one; 1 where not all are recorded. */
+static double own_size(const struct even *e, size_t i)
+{
+    const struct usual *usual = &e->usual[e->of[i]];
+    bool recorded = usual->n_elems == usual->n && usual->sum_elems > 0.0;
+    return recorded ? elements_of(e, i) * usual->n / usual->sum_elems : 1.0;
+}
+
+static bool is_transfer(const struct even *e, size_t i)
+{
+    return e->of[i] != UINT32_MAX && inq_repairing_is(e->x, i, INQ_CLASS_COMM);
+}
+
+/* Of all ops of a transfer, which stand next to each other, the largest part. */
+static void find_sizes(struct even *e)
+{
+    const uint32_t *members = e->x->run->g.graph->members;
+    for (size_t i = 0; i < e->x->n_ops; i += members[i]) {
+        double largest = 0.0;
+        for (size_t k = i; k < i + members[i]; k++) {
+            largest = is_transfer(e, k) ? fmax(largest, own_size(e, k)) : largest;
+        }
+        for (size_t k = i; k < i + members[i]; k++) {
+            struct usual *usual = is_transfer(e, k) ? &e->usual[e->of[k]] : NULL;
+            e->size[k] = largest;
+            e->n_members[k] = members[i];
+            if (usual != NULL && members[i] > usual->most_members) {
+                usual->most_members = members[i];
+            }
+        }
+    }
+}
+
+/* Sums over the whole transfers of one name: how many, times, sizes of their largest parts, their
+ * squares, and their products with times. */
+struct line {
+    double n, y, x, xx, xy;
+};
+
+static double even_ns(const struct line *line)
+{
+    double mean = line->x / line->n;
+    double spread = line->xx - line->x * mean;
+    double together = line->xy - line->y * mean;
+    double slope = spread > 0.0 && together > 0.0 ? together / spread : 0.0;
+    return fmax(line->y / line->n + slope * (1.0 - mean), 0.0);
+}
+
+/* A collective takes as long as its largest member's part: its time follows that one by the line of
+ * least squares, never downward, and where all parts are of the mean size so is the largest. What
+ * lacks members says nothing, as it may wait for them. */
+static int find_even_transfers(struct even *e, struct inq_err *err)
+{
+    struct line *lines = inq_mem_zalloc(e->x->n_ops + 1, sizeof *lines);
+    if (lines == NULL) {
+        return no_memory(e, err);
+    }
+    find_sizes(e);
+    for (size_t i = 0; i < e->x->n_ops; i++) {
+        if (is_transfer(e, i) && e->n_members[i] == e->usual[e->of[i]].most_members) {
+            struct line *line = &lines[e->of[i]];
+            double ns = (double)e->x->run->dur_ns[i];
+            line->n++;
+            line->y += ns;
+            line->x += e->size[i];
+            line->xx += e->size[i] * e->size[i];
+            line->xy += e->size[i] * ns;
+        }
+    }
+    for (size_t i = 0; i < e->x->n_ops; i++) {
+        if (is_transfer(e, i)) {
+            e->usual[e->of[i]].even_ns = even_ns(&lines[e->of[i]]);
+        }
+    }
+    inq_mem_free(lines);
+    return INQ_OK;
+}
+
+/* Transfers whose sizes are recorded and equal do not follow the work. */
 static void even_transfer(struct even *e, size_t i)
 {
     const struct usual *usual = &e->usual[e->of[i]];
     bool equal = usual->n_elems == usual->n && usual->least_elems == usual->most_elems;
     if (!equal) {
-        inq_repairing_set(e->x, i, (int64_t)llround(usual_ns(e, i)));
+        inq_repairing_set(e->x, i, (int64_t)llround(usual->even_ns));
     }
 }
 
@@ -319,13 +427,15 @@ static void apply(struct even *e)
 static int even_work(struct even *e, struct inq_err *err)
 {
     size_t n = e->x->n_ops + 1;
-    int code = inq_stretches_find(e->x, &e->stretches, err);
+    int code = inq_stretches_find(e->x, true, &e->stretches, err);
     if (code != INQ_OK) {
         return code;
     }
     size_t n_stretches = count_stretches(e);
     e->usual = inq_mem_zalloc(n, sizeof *e->usual);
     e->of = inq_mem_alloc(n * sizeof *e->of);
+    e->size = inq_mem_zalloc(n, sizeof *e->size);
+    e->n_members = inq_mem_zalloc(n, sizeof *e->n_members);
     e->update = inq_mem_zalloc(n, sizeof *e->update);
     e->expect_ns = inq_mem_zalloc(2 * n_stretches + 1, sizeof *e->expect_ns);
     e->kernels = inq_mem_zalloc(n_stretches + 1, sizeof *e->kernels);
@@ -333,7 +443,7 @@ static int even_work(struct even *e, struct inq_err *err)
     e->contents = inq_mem_zalloc(n_stretches + 1, sizeof *e->contents);
     e->common = inq_mem_zalloc(e->x->n_ranks * e->x->n_steps + 1, sizeof *e->common);
     bool all = e->kernels != NULL && e->alike != NULL && e->contents != NULL;
-    all = all && e->common != NULL;
+    all = all && e->common != NULL && e->size != NULL && e->n_members != NULL;
     if (!all || e->usual == NULL || e->of == NULL || e->update == NULL || e->expect_ns == NULL) {
         return no_memory(e, err);
     }
@@ -346,6 +456,9 @@ static int even_work(struct even *e, struct inq_err *err)
     }
     if (code == INQ_OK) {
         code = find_noise(e, err);
+    }
+    if (code == INQ_OK) {
+        code = find_even_transfers(e, err);
     }
     if (code == INQ_OK) {
         find_factors(e);
@@ -361,6 +474,8 @@ static int even_sequences(struct inq_repairing *x, struct inq_err *err)
     inq_stretches_release(&e.stretches);
     inq_mem_free(e.usual);
     inq_mem_free(e.of);
+    inq_mem_free(e.size);
+    inq_mem_free(e.n_members);
     inq_mem_free(e.update);
     inq_mem_free(e.expect_ns);
     inq_mem_free(e.kernels);

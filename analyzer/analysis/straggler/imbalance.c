@@ -724,6 +724,73 @@ static struct inq_candidate uneven_candidate(const struct inq_inquiry *q,
     return candidate;
 }
 
+/* Whether the rank is one of the candidate's. */
+static bool has_rank(const struct inq_candidate *candidate, size_t rank)
+{
+    size_t i = 0;
+
+    while (i < candidate->n_ranks && candidate->ranks[i] != rank) {
+        i++;
+    }
+    return i < candidate->n_ranks;
+}
+
+/* By how much the candidate's ranks compute longer than the others of their roles in a step; NaN:
+ * there are none. */
+static double excess_at(const struct look *l, const struct inq_candidate *candidate, size_t s)
+{
+    double own = 0.0;
+    double peers = 0.0;
+    size_t n_own = 0;
+    size_t n_peers = 0;
+
+    for (size_t r = 0; r < l->cells->n_ranks; r++) {
+        double ns = compute_at(l, r, s);
+        bool in_role = false;
+        for (size_t i = 0; i < candidate->n_ranks && !in_role; i++) {
+            in_role = l->roles->of[r] == l->roles->of[candidate->ranks[i]];
+        }
+        if (in_role && !isnan(ns)) {
+            bool is_own = has_rank(candidate, r);
+            *(is_own ? &own : &peers) += ns;
+            *(is_own ? &n_own : &n_peers) += 1;
+        }
+    }
+    return n_own > 0 && n_peers > 0 ? own / (double)n_own / (peers / (double)n_peers) - 1.0
+                                    : (double)NAN;
+}
+
+/* Where work varies from step to step, some rank has more of it in most of few steps by chance: its
+ * mean excess is within STAGE_SIGMAS standard errors of none. */
+static bool is_by_chance(const struct look *l, const struct inq_candidate *candidate)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    double n = 0.0;
+
+    for (size_t s = l->cells->first_step; s < l->cells->n_steps; s++) {
+        double excess = excess_at(l, candidate, s);
+        sum += isnan(excess) ? 0.0 : excess;
+        squares += isnan(excess) ? 0.0 : excess * excess;
+        n += !isnan(excess);
+    }
+    double variance = n > 1.0 ? (squares - sum * sum / n) / (n - 1.0) : (double)INFINITY;
+    return candidate->kind == INQ_FINDING_MORE_WORK && n > 0.0 &&
+           sum / n < STAGE_SIGMAS * sqrt(fmax(variance, 0.0) / n);
+}
+
+static void leave_out_chance(const struct look *l)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < l->found->n_candidates; i++) {
+        if (!is_by_chance(l, &l->found->candidates[i])) {
+            l->found->candidates[kept++] = l->found->candidates[i];
+        }
+    }
+    l->found->n_candidates = kept;
+}
+
 int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribution *found,
                                 struct inq_err *err)
 {
@@ -738,6 +805,7 @@ int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribut
         found->n_candidates += code == INQ_OK;
     }
     if (code == INQ_OK && imbalance.uneven && imbalance.cost_ns >= least_ns) {
+        leave_out_chance(&l);
         found->candidates[found->n_candidates++] = uneven_candidate(q, &imbalance);
     }
     return code;

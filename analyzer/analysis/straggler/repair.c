@@ -154,7 +154,7 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
     struct inq_stretches t;
     double *copies = inq_mem_zalloc(x->n_ranks * x->n_steps + 1, sizeof *copies);
     int64_t *space = inq_mem_alloc((x->n_ranks + 1) * sizeof *space);
-    int code = inq_stretches_find(x, &t, err);
+    int code = inq_stretches_find(x, false, &t, err);
     if (code == INQ_OK && (copies == NULL || space == NULL)) {
         code = no_memory(err);
     }

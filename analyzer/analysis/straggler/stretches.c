@@ -40,6 +40,38 @@ size_t inq_stretch_of(const struct inq_repairing *x, const struct inq_stretches 
     return low;
 }
 
+/* A transfer between two ranks, or one that may be. */
+static bool is_pairs(const struct inq_repairing *x, const struct inq_trace_op *what)
+{
+    const struct inq_rank *rank = &x->study->trace->ranks[what->rank];
+    uint32_t comm = what->host || rank->events.cls[what->row] != INQ_CLASS_COMM
+                        ? INQ_NONE
+                        : rank->events.comm[what->row];
+    enum inq_coll_kind kind = comm != INQ_NONE ? rank->comms[comm].kind : INQ_COLL_UNKNOWN;
+    return kind == INQ_COLL_COALESCED || inq_coll_is_p2p(kind);
+}
+
+/* Whether a piece of compute waits for a transfer from another stage: a pass of a pipeline for a
+ * receive that was posted before the pass ahead of it. */
+static bool waits_for_pass(const struct inq_repairing *x, size_t op)
+{
+    const struct inq_graph *g = x->run->g.graph;
+    bool waits = false;
+    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1] && !waits; d++) {
+        const struct inq_trace_op *on = &x->run->g.ops[g->deps[d]];
+        waits = on->rank == x->run->g.ops[op].rank && is_pairs(x, on);
+    }
+    return waits;
+}
+
+/* Whether a stretch ends with the op, or just before it, which is `waits`. */
+static bool ends_stretch(const struct inq_repairing *x, const struct inq_stretches *t, size_t op,
+                         bool *waits)
+{
+    *waits = t->by_waits && inq_repairing_is(x, op, INQ_CLASS_COMPUTE) && waits_for_pass(x, op);
+    return *waits || inq_repairing_is(x, op, INQ_CLASS_COMM);
+}
+
 static int compare_calls(const void *a, const void *b, void *ctx)
 {
     uint32_t x = *(const uint32_t *)a;
@@ -48,7 +80,7 @@ static int compare_calls(const void *a, const void *b, void *ctx)
     return (x > y) - (x < y);
 }
 
-/* Calls of the communications of each place, ascending, UINT32_MAX last. */
+/* Calls that end the stretches of each place, ascending, UINT32_MAX last. */
 static int sort_calls(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
 {
     size_t n_places = x->n_ranks * x->n_steps;
@@ -56,9 +88,11 @@ static int sort_calls(const struct inq_repairing *x, struct inq_stretches *t, st
     int code =
         used != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
     for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
-        if (inq_repairing_is(x, i, INQ_CLASS_COMM)) {
+        bool waits = false;
+        if (ends_stretch(x, t, i, &waits)) {
             size_t place = inq_repairing_place(x, i);
-            t->call[t->start[place] + used[place]++] = call_of(x, i);
+            uint32_t call = call_of(x, i);
+            t->call[t->start[place] + used[place]++] = waits && call > 0 ? call - 1 : call;
         }
     }
     for (size_t k = 0; code == INQ_OK && k < n_places; k++) {
@@ -191,25 +225,28 @@ static int borrow(const struct inq_repairing *x, struct inq_stretches *t, struct
     return code;
 }
 
-int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
+int inq_stretches_find(const struct inq_repairing *x, bool by_waits, struct inq_stretches *t,
+                       struct inq_err *err)
 {
     size_t n_places = x->n_ranks * x->n_steps;
     *t = (struct inq_stretches){.start = inq_mem_zalloc(n_places + 1, sizeof *t->start),
-                                .blind = inq_mem_zalloc(n_places + 1, sizeof *t->blind)};
+                                .blind = inq_mem_zalloc(n_places + 1, sizeof *t->blind),
+                                .by_waits = by_waits};
     if (t->start == NULL || t->blind == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", n_places);
     }
     bool blind = false;
     for (size_t i = 0; i < x->n_ops; i++) {
-        bool comm = inq_repairing_is(x, i, INQ_CLASS_COMM);
-        if (comm || inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+        bool waits = false;
+        bool ends = ends_stretch(x, t, i, &waits);
+        if (ends || inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
             size_t place = inq_repairing_place(x, i);
-            t->start[place + 1] += comm;
+            t->start[place + 1] += ends;
             t->blind[place] = t->blind[place] || call_of(x, i) == INQ_NONE;
             blind = blind || t->blind[place];
         }
     }
-    for (size_t k = 0; k < n_places; k++) { /* one stretch more than communications */
+    for (size_t k = 0; k < n_places; k++) { /* one stretch more than ends */
         t->start[k + 1] += t->start[k] + 1;
     }
     t->call = inq_mem_alloc((t->start[n_places] + 1) * sizeof *t->call);

@@ -15,14 +15,17 @@ struct inq_stretch {
 
 struct inq_stretches {
     size_t *start;  /* [n_ranks * n_steps + 1] first stretch of each rank's step */
-    uint32_t *call; /* by stretch: of the communication that ends it; UINT32_MAX: the step does */
+    uint32_t *call; /* by stretch: the last one in it; UINT32_MAX: the step ends it */
     struct inq_stretch *at;
-    bool *blind;  /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */
-    uint32_t *of; /* [n_ops] stretch of compute, INQ_NONE: by its launch; NULL: all are */
+    bool by_waits; /* compute that waits for another stage begins a stretch, too */
+    bool *blind;   /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */
+    uint32_t *of;  /* [n_ops] stretch of compute, INQ_NONE: by its launch; NULL: all are */
 };
 
-/* Fails with INQ_NOMEM; release it on failure too. */
-int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err);
+/* `by_waits`: so that no stretch holds work of two micro-batches whose receives were posted early;
+ * who waits may differ between ranks. Fails with INQ_NOMEM; release it on failure too. */
+int inq_stretches_find(const struct inq_repairing *x, bool by_waits, struct inq_stretches *t,
+                       struct inq_err *err);
 void inq_stretches_release(struct inq_stretches *t);
 /* Index of the stretch that a judged piece of compute or a copy is in: the first whose end was
  * launched after it. */

@@ -52,6 +52,39 @@ static void expect_cost(const char *spec, int64_t percent)
     test_synth_close(&t);
 }
 
+/* What the judged steps lose against the same run without its faults, as a share. */
+static double lost_share(const struct test_synth *t)
+{
+    enum { FIRST = 10 }; /* step of a synthetic run */
+    const struct inq_synth_truth *truth = inq_synth_truth(t->synth);
+    const struct inq_account *account = t->report->account;
+    double ns = 0.0;
+    double healthy_ns = 0.0;
+
+    for (size_t i = 0; i < account->n_steps; i++) {
+        size_t at = (size_t)(account->steps[i].number - FIRST);
+        ns += account->steps[i].judged ? (double)truth->step_ns[at] : 0.0;
+        healthy_ns += account->steps[i].judged ? (double)truth->step_ns_healthy[at] : 0.0;
+    }
+    assert_true(ns > 0.0);
+    return (ns - healthy_ns) / ns;
+}
+
+/* The only finding of weight is of this kind and costs what the judged steps lose, give or take one
+ * point. */
+static void expect_whole_loss(const char *spec, const char *cls)
+{
+    struct test_synth t = test_synth_open(spec, NULL);
+
+    assert_string_equal(t.report->verdict.cls, cls);
+    assert_true(t.report->findings[0].share > lost_share(&t) - 0.01);
+    assert_true(t.report->findings[0].share < lost_share(&t) + 0.01);
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+    }
+    test_synth_close(&t);
+}
+
 static void detect__slow_link_of_a_group(void **state)
 {
     (void)state;
@@ -140,6 +173,60 @@ static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
 {
     (void)state;
     expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 15);
+}
+
+/* An all-to-all takes as long as its largest part, which evening makes the mean one. */
+static void detect__cost_of_uneven_sequences_with_experts(void **state)
+{
+    (void)state;
+    expect_whole_loss("dp=8,experts=1,layers=4,steps=8,dp_gbps=50,gz=0,cpu_ops=0,"
+                      "fault=uneven_seq:sigma=0.3",
+                      "sequence_imbalance");
+}
+
+/* Between two communications may be two passes, where receives are posted early: each is evened. */
+static void detect__cost_of_uneven_sequences_with_early_receives(void **state)
+{
+    (void)state;
+    expect_whole_loss("dp=4,pp=2,micro_batches=2,layers=4,early_recv=1,steps=8,seed=2,gz=0,"
+                      "cpu_ops=0,fault=uneven_seq:sigma=0.5",
+                      "sequence_imbalance");
+}
+
+/* The mean of few sequences that came to one place of a step is no property of the place. */
+static void detect__cost_of_few_uneven_sequences(void **state)
+{
+    (void)state;
+    expect_whole_loss("dp=2,pp=2,micro_batches=4,layers=4,p2p=fused,steps=5,seed=981391,gz=0,"
+                      "cpu_ops=0,fault=uneven_seq:sigma=0.5",
+                      "sequence_imbalance");
+}
+
+/* Of two replicas one has extra compute in most steps by chance: no cause of its own. */
+static void detect__uneven_sequences_are_no_ranks_with_more_work(void **state)
+{
+    (void)state;
+    expect("dp=2,tp=2,pp=4,micro_batches=4,layers=4,early_recv=2,steps=11,seed=495986,gz=0,"
+           "cpu_ops=0,fault=uneven_seq:sigma=0.3",
+           "sequence_imbalance");
+}
+
+/* Half of the ranks are slow, one of them twice: they are not alike, but apart from the others. */
+static void detect__half_of_the_ranks_and_a_second_fault(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=8,steps=6,seed=823062,gz=0,cpu_ops=0,"
+                                          "fault=slow_gpu:rank=1:last=4:factor=1.2,"
+                                          "fault=more_work:rank=4:factor=1.25:mode=size",
+                                          NULL);
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_true(t.report->n_findings > 0);
+    assert_int_equal(first->kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(first->n_ranks, 4);
+    assert_true(first->share > lost_share(&t) - 0.01);
+    assert_true(first->share < lost_share(&t) + 0.01);
+    test_synth_close(&t);
 }
 
 /* What single kernels, chips and clocks differ by stays when the work is evened out. */
@@ -807,6 +894,11 @@ int main(void)
         cmocka_unit_test(detect__evened_stages_keep_the_work),
         cmocka_unit_test(detect__uneven_sequences),
         cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
+        cmocka_unit_test(detect__cost_of_uneven_sequences_with_experts),
+        cmocka_unit_test(detect__cost_of_uneven_sequences_with_early_receives),
+        cmocka_unit_test(detect__cost_of_few_uneven_sequences),
+        cmocka_unit_test(detect__uneven_sequences_are_no_ranks_with_more_work),
+        cmocka_unit_test(detect__half_of_the_ranks_and_a_second_fault),
         cmocka_unit_test(detect__cost_of_uneven_work_without_the_noise),
         cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_overlapped_transfers),
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),

@@ -474,6 +474,41 @@ static void fault__experts_share_the_tokens_unevenly(void **state)
     inq_synth_free(uneven);
 }
 
+/* The shortest transfer of tokens that a rank's file has. */
+static int64_t shortest(const struct inq_synth *synth, size_t rank)
+{
+    struct document doc = open_document(synth, rank);
+    int64_t ns = INT64_MAX;
+    const struct cJSON *event = inq_json_first(inq_json_get(doc.root, "traceEvents"));
+    for (; event != NULL; event = inq_json_next(event)) {
+        if (has_text(event, "name", "SendRecv") && has_text(event, "cat", "kernel")) {
+            ns = ns_of(event, "dur") < ns ? ns_of(event, "dur") : ns;
+        }
+    }
+    close_document(&doc);
+    return ns;
+}
+
+/* Whoever is built first: the transfer is over when the longest sequence is. */
+static void fault__an_all_to_all_takes_as_long_as_its_largest_part(void **state)
+{
+    (void)state;
+    static const char shape[] = "gz=0,dp=4,steps=1,layers=1,micro_batches=1,experts=1,seed=2";
+    char text[128];
+    (void)snprintf(text, sizeof text, "%s,fault=uneven_seq:sigma=0.5", shape);
+    struct inq_synth *even = make(shape);
+    struct inq_synth *uneven = make(text);
+    int64_t even_ns = INT64_MAX; /* the last arrival's is the transfer alone */
+    int64_t uneven_ns = INT64_MAX;
+    for (size_t rank = 0; rank < 4; rank++) {
+        even_ns = shortest(even, rank) < even_ns ? shortest(even, rank) : even_ns;
+        uneven_ns = shortest(uneven, rank) < uneven_ns ? shortest(uneven, rank) : uneven_ns;
+    }
+    assert_true(uneven_ns > even_ns + even_ns / 10);
+    inq_synth_free(even);
+    inq_synth_free(uneven);
+}
+
 static void fault__clock_offset_shifts_every_stamp(void **state)
 {
     (void)state;
@@ -709,6 +744,7 @@ int main(void)
         cmocka_unit_test(fault__acts_only_in_every_so_many_steps),
         cmocka_unit_test(fault__garbage_collection_rotates),
         cmocka_unit_test(fault__experts_share_the_tokens_unevenly),
+        cmocka_unit_test(fault__an_all_to_all_takes_as_long_as_its_largest_part),
         cmocka_unit_test(fault__clock_offset_shifts_every_stamp),
         cmocka_unit_test(fault__files_go_missing_and_are_cut),
         cmocka_unit_test(pipeline__takes_the_time_of_theory),

@@ -1,0 +1,41 @@
+# runs of many shapes on coarse grids of time, or without noise: all sections in every format
+python3 "$SAMPLES/../tests/cli/sweep.py" "$INQ" runs <<'S'
+10 dp=4,seed=1,fault=slow_gpu:rank=2:factor=1.5
+100 dp=4,seed=2,shapes=1,fault=slow_gpu:rank=0:factor=1.1,fault=low_clock:rank=3:factor=1.4
+500 dp=4,seed=3,fault=late_host:rank=1:mode=step:delay=3ms,first_step=0
+1000 dp=8,seed=4,gpus_per_host=4,fault=slow_gpu:host=1:factor=2
+100 dp=2,pp=2,seed=5,fault=long_last_stage:factor=1.5
+500 dp=2,pp=4,seed=6,fault=slow_gpu:rank=4:last=5:factor=1.5
+200 dp=2,pp=2,chunks=2,seed=7,micro_batches=4,fault=slow_gpu:rank=2:factor=1.3
+1000 pp=4,dp=1,seed=8,labels=1,micro_batches=4,fault=uneven_seq
+100 dp=2,tp=2,seed=9,fault=late_host:rank=1:mode=launch:factor=8
+50 dp=2,tp=4,gpus_per_host=4,seed=10,fault=slow_link:rank=6:peer=7:factor=4
+500 dp=4,experts=1,seed=11,fault=uneven_experts:sigma=0.5
+100 dp=4,sharded=1,sync=0,gpus_per_host=2,seed=12,fault=slow_link:host=0:factor=3
+100 dp=4,steps=12,seed=13,fault=gc:delay=4ms:every=3
+1000 dp=4,steps=12,seed=14,fault=gc:delay=4ms:every=4:rank=2
+200 dp=4,steps=12,seed=15,fault=late_host:rank=3:mode=pause:from=4:to=4:delay=20ms
+500 dp=4,steps=12,seed=16,fault=slow_gpu:rank=3:factor=1.5:every=3
+100 dp=4,steps=12,seed=17,fault=slow_gpu:rank=1:factor=1.4:from=4:to=9
+200 dp=4,shapes=1,seed=18,fault=more_work:rank=2:factor=1.5:mode=size
+200 dp=4,cpu_ops=1,seed=19,fault=more_work:rank=3:factor=1.5:mode=count
+100 dp=2,pp=2,p2p=fused,window=ragged,seed=20,fault=late_host:rank=1:mode=launch:factor=6
+500 dp=2,pp=2,p2p=batched,p2p_group=world,seed=21,fault=slow_gpu:rank=1:factor=1.5
+100 dp=2,pp=2,p2p=bare,early_recv=2,sync=3,seed=22,fault=slow_gpu:rank=2:factor=1.5
+100 dp=4,gpus_per_host=2,clock=300,drift=30,seed=23,fault=cut_file:rank=2:at=0.6
+200 dp=2,pp=2,seed=24,fault=missing_rank:rank=3,fault=slow_gpu:rank=0:factor=1.5
+100 dp=3,steps=2,seed=25,fault=slow_gpu:rank=0:factor=1.5
+500 dp=2,steps=1,seed=26,flows=1,calls=0,cpu_ops=1
+100 dp=1,seed=27,lean=0,launch=60us
+1000 dp=1,tp=2,seed=28,ts=abs,args=old,fault=slow_gpu:rank=1:factor=3
+100 dp=4,args=seq,ts=split,seed=29,fault=slow_gpu:rank=1:factor=1.5,fault=late_host:rank=2:mode=step:delay=2ms
+100 dp=8,gpus_per_host=4,seed=30,fault=slow_gpu:rank=1:stride=3:last=7:factor=1.5
+500 dp=6,gpus_per_host=3,seed=31,fault=late_host:host=1:mode=step:delay=2ms,fault=slow_gpu:rank=1:factor=1.2
+100 dp=4,seed=32,dp_gbps=20,fault=jitter:sigma=0.3
+0 dp=4,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0
+0 dp=4,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=slow_gpu:rank=1:factor=1.5,fault=slow_gpu:rank=2:factor=1.5
+0 dp=2,pp=2,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=long_last_stage:factor=2
+0 dp=4,steps=8,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=gc:delay=2ms:every=4,gpus_per_host=2
+0 dp=4,steps=8,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=late_host:rank=1:mode=step:delay=1ms,fault=late_host:rank=2:mode=step:delay=1ms
+0 dp=2,tp=2,gpus_per_host=2,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=slow_link:rank=3:factor=4
+S

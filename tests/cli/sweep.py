@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each format says of many runs: what is found, on whom, at what cost and where the time went, all
+else as a digest per section, so that a golden file can hold many and a difference shows which part of
+which run changed.
+
+sweep.py INQUEST runs < LINES
+sweep.py INQUEST logs FOLDER...
+
+A line is GRID SPEC: a run of 'inquest synth' and, in us, the grid its times are rounded down to (0: as
+they are). Events of a rounded run touch, begin together, last equally long or no time at all, and what
+is compared with a bound meets it. A folder holds the logs of a run; by its name they are also read
+without times, or the end of each alone.
+"""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+
+INQUEST = sys.argv[1]
+VERSION = subprocess.run([INQUEST, "--version"], capture_output=True, text=True).stdout.split()[1]
+ALWAYS = "layers=4,steps=6,lean=1,cpu_ops=0,gz=0"
+FINDING = "id severity confidence cost_ns_per_step gain_interval_ns measured expected".split()
+NAMED = ("class", "subclass", "confidence", "root_ranks", "victim_ranks")
+SHOWN = {"schema", "tool", "name", "options", "verdict"}
+
+
+def say(*arguments):
+    said = subprocess.run([INQUEST, *arguments, "-q", "-j", "1"], capture_output=True, text=True).stdout
+    return said.replace(VERSION, "VERSION")
+
+
+def digest(value):
+    """The value itself where it is short."""
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return text if len(text) <= 12 else hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+def round_down(folder, grid):
+    for name in os.listdir(folder):
+        if name.endswith(".pt.trace.json"):
+            path = os.path.join(folder, name)
+            try:
+                with open(path, encoding="utf-8") as file:
+                    trace = json.load(file)
+            except ValueError:  # cut: stays as it is
+                continue
+            for event in trace["traceEvents"]:
+                if "ts" in event:
+                    begins = event["ts"] // grid * grid
+                    if "dur" in event:
+                        event["dur"] = (event["ts"] + event["dur"]) // grid * grid - begins
+                    event["ts"] = begins
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(trace, file)
+
+
+def parts(document, path=""):
+    """(name, value) of every section, and of every part of those that hold several."""
+    for key, value in document.items():
+        if path == "" and key in SHOWN:
+            continue
+        if isinstance(value, dict) and value:
+            yield from parts(value, f"{path}{key}.")
+        else:
+            yield path + key, value
+
+
+def show(grid, spec):
+    shutil.rmtree("run", ignore_errors=True)
+    say("synth", f"{ALWAYS},{spec}", "-o", "run")
+    if grid:
+        round_down("run", grid)
+    said = json.loads(say("analyze", "run", "-f", "json"))
+    print(f"==== {spec}" + (f", every {grid} us" if grid else ""))
+    print(said["verdict"]["headline"])
+    for finding in said["findings"]:
+        print(" ", *(json.dumps(finding.get(k), separators=(",", ":")) for k in FINDING))
+    print("  classes", *((c["ns"] for c in said["account"]["classes"]) if said["account"] else ()))
+    sections = {}
+    for name, value in parts(said):
+        section, _, part = name.partition(".")
+        sections.setdefault(section, []).append((part + " " if part else "") + digest(value))
+    for section, digests in sections.items():
+        print(f"  {section}:", ", ".join(digests))
+    for what in "text", "markdown", "perfetto":
+        text = say("analyze", "run", "-v", "-f", what)
+        print(f"  {what}: {digest(text)} {len(text.splitlines())} lines")
+    for name, value in parts(json.loads(say("fix", "run", "-f", "json"))):
+        print(f"  fix {name}: {digest(value)}")
+
+
+TIME = re.compile(r"[\[(]?\b(20\d\d[-/.]\d\d[-/.]\d\d[ T_])?\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?[\])]?:? ?")
+LAST_LINES = 6
+
+
+def read_otherwise(folder, into, no_times):
+    """Lays the logs as a reader may be given them: without times, or the last lines of each."""
+    shutil.rmtree(into, ignore_errors=True)
+    for base, _, names in os.walk(folder):
+        os.makedirs(into + base[len(folder):], exist_ok=True)
+        for name in names:
+            with open(os.path.join(base, name), "rb") as file:
+                lines = file.read().decode("latin-1").splitlines(keepends=True)
+            if no_times:
+                lines = [TIME.sub("", line) for line in lines]
+            else:
+                lines = lines[-LAST_LINES:]
+            with open(os.path.join(into + base[len(folder):], name), "wb") as file:
+                file.write("".join(lines).encode("latin-1"))
+
+
+def show_logs(name, folder):
+    said = json.loads(say("analyze", folder, "-f", "json"))
+    failure = said.get("failure")
+    sections = {k: v for k, v in (failure or {}).items() if isinstance(v, (list, dict)) and v and k not in NAMED}
+    print(name, *(str(failure[key]) if key in NAMED[:2] else digest(failure[key]) for key in NAMED) if failure else "-",
+          *(f"{key}:{digest(sections[key])}" for key in sections),
+          f"training:{digest(said['training'])}" if said.get("training") else "", f"text:{digest(say('analyze', folder))}")
+
+
+if sys.argv[2] == "runs":
+    for line in sys.stdin:
+        every, run = line.split()
+        show(int(every), run)
+for case in sys.argv[3:]:
+    number = zlib.crc32(case.encode())
+    if number % 2:  # the others are in failures_figures and failures_evidence
+        show_logs(case, case)
+    if number % 3 == 0:
+        read_otherwise(case, "otherwise", number % 4 < 2)
+        show_logs(f"{case}, " + ("no times" if number % 4 < 2 else "ends"), "otherwise")

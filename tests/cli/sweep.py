@@ -3,11 +3,11 @@
 else as a digest per section, so that a golden file can hold many and a difference shows which part of
 which run changed.
 
-sweep.py INQUEST runs < LINES
+sweep.py INQUEST runs|pairs|pages < LINES
 sweep.py INQUEST logs FOLDER...
 
-A line is GRID SPEC: a run of 'inquest synth' and, in us, the grid its times are rounded down to (0: as
-they are). Events of a rounded run touch, begin together, last equally long or no time at all, and what
+A line is GRID SPEC...: runs of 'inquest synth' and, in us, the grid that their times are rounded down to
+(0: as they are). Of a pair the second run is compared with the first, and checked against it. Events of a rounded run touch, begin together, last equally long or no time at all, and what
 is compared with a bound meets it. A folder holds the logs of a run; by its name they are also read
 without times, or the end of each alone.
 """
@@ -25,12 +25,12 @@ VERSION = subprocess.run([INQUEST, "--version"], capture_output=True, text=True)
 ALWAYS = "layers=4,steps=6,lean=1,cpu_ops=0,gz=0"
 FINDING = "id severity confidence cost_ns_per_step gain_interval_ns measured expected".split()
 NAMED = ("class", "subclass", "confidence", "root_ranks", "victim_ranks")
-SHOWN = {"schema", "tool", "name", "options", "verdict"}
+SHOWN = {"schema", "tool", "name", "options", "verdict", "headline", "reason", "baseline"}
 
 
 def say(*arguments):
-    said = subprocess.run([INQUEST, *arguments, "-q", "-j", "1"], capture_output=True, text=True).stdout
-    return said.replace(VERSION, "VERSION")
+    said = subprocess.run([INQUEST, *arguments, "-q", "-j", "1"], capture_output=True, text=True)
+    return (said.stdout or json.dumps({"headline": said.stderr.strip()})).replace(VERSION, "VERSION")
 
 
 def digest(value):
@@ -69,28 +69,73 @@ def parts(document, path=""):
             yield path + key, value
 
 
-def show(grid, spec):
-    shutil.rmtree("run", ignore_errors=True)
-    say("synth", f"{ALWAYS},{spec}", "-o", "run")
+def make(folder, grid, spec):
+    shutil.rmtree(folder, ignore_errors=True)
+    say("synth", f"{ALWAYS},{spec}", "-o", folder)
     if grid:
-        round_down("run", grid)
+        round_down(folder, grid)
+
+
+def show_run(grid, spec):
+    make("run", grid, spec)
     said = json.loads(say("analyze", "run", "-f", "json"))
-    print(f"==== {spec}" + (f", every {grid} us" if grid else ""))
     print(said["verdict"]["headline"])
     for finding in said["findings"]:
         print(" ", *(json.dumps(finding.get(k), separators=(",", ":")) for k in FINDING))
     print("  classes", *((c["ns"] for c in said["account"]["classes"]) if said["account"] else ()))
+    show_sections(said)
+    for what in "text", "markdown", "perfetto":
+        text = say("analyze", "run", "-v", "-f", what)
+        print(f"  {what}: {digest(text)} {len(text.splitlines())} lines")
+    show_sections({"fix": json.loads(say("fix", "run", "-f", "json"))})
+
+
+def show_sections(document):
     sections = {}
-    for name, value in parts(said):
+    for name, value in parts(document):
         section, _, part = name.partition(".")
         sections.setdefault(section, []).append((part + " " if part else "") + digest(value))
     for section, digests in sections.items():
         print(f"  {section}:", ", ".join(digests))
-    for what in "text", "markdown", "perfetto":
-        text = say("analyze", "run", "-v", "-f", what)
-        print(f"  {what}: {digest(text)} {len(text.splitlines())} lines")
-    for name, value in parts(json.loads(say("fix", "run", "-f", "json"))):
-        print(f"  fix {name}: {digest(value)}")
+
+
+def show_pair(grid, before, after):
+    make("before", grid, before)
+    make("after", grid, after)
+    say("check", "before", "--baseline", "before.json", "--update", "--force")
+    compared = json.loads(say("compare", "before", "after", "-f", "json"))
+    checked = json.loads(say("check", "after", "--baseline", "before.json", "-f", "json"))
+    print(compared["headline"], compared["reason"])
+    print(" ", *(f"{loss['cause']} {loss['loss_ns']}" for loss in compared["losses"] if loss["loss_ns"]))
+    for cause in compared["causes"]:
+        print("  cause", *(json.dumps(cause[key]) for key in ("ns", "in_order_ns", "text")))
+    print(checked["headline"])
+    for check in checked.get("checks", ()):  # none where there is nothing to compare
+        print(" ", *(json.dumps(check[key]) for key in ("name", "outcome", "baseline", "value", "limit", "low", "high")))
+    show_sections(compared)
+    show_sections(checked)
+    with open("before.json", encoding="utf-8") as file:
+        show_sections({"record": json.loads(file.read().replace(VERSION, "VERSION"))})
+    for what in "text", "markdown":
+        print(f"  compare {what}: {digest(say('compare', 'before', 'after', '-v', '-f', what))}")
+    for what in "text", "markdown", "junit", "github", "gitlab", "sarif":
+        print(f"  check {what}: {digest(say('check', 'after', '--baseline', 'before.json', '-f', what))}")
+
+
+def show_page(grid, spec):
+    make("run", grid, spec)
+    for command in "analyze", "fix":
+        say(command, "run", "-o", "page.html")
+        with open("page.html", encoding="utf-8") as file:
+            page = file.read()
+        data = {i: json.loads(d) for i, d in re.findall(r'<script type="application/json" id="(.*?)">(.*?)</script>', page, re.S)}
+        rest = re.sub(r"<script.*?</script>", "", page, flags=re.S).replace(VERSION, "VERSION")
+        print(f"  {command}: {digest(rest)}", *(f"{name} {digest(data[name])}" for name in data if name != "inq-timeline"))
+        for timeline in filter(None, data["inq-timeline"]):
+            for window in timeline.pop("windows"):
+                rows = window.pop("rows", [])
+                print("  window", *(f"{k}={digest(v)}" for k, v in window.items()), f"rows={digest(rows)}", len(rows))
+            print("  timeline", *(f"{k}={digest(v)}" for k, v in timeline.items()))
 
 
 TIME = re.compile(r"[\[(]?\b(20\d\d[-/.]\d\d[-/.]\d\d[ T_])?\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?[\])]?:? ?")
@@ -122,10 +167,11 @@ def show_logs(name, folder):
           f"training:{digest(said['training'])}" if said.get("training") else "", f"text:{digest(say('analyze', folder))}")
 
 
-if sys.argv[2] == "runs":
-    for line in sys.stdin:
-        every, run = line.split()
-        show(int(every), run)
+SHOWS = {"runs": show_run, "pairs": show_pair, "pages": show_page}
+for line in sys.stdin if sys.argv[2] in SHOWS else ():
+    every, *runs = line.split()
+    print("====", " and ".join(runs) + (f", every {every} us" if every != "0" else ""))
+    SHOWS[sys.argv[2]](int(every), *runs)
 for case in sys.argv[3:]:
     number = zlib.crc32(case.encode())
     if number % 2:  # the others are in failures_figures and failures_evidence

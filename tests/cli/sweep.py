@@ -3,11 +3,12 @@
 else as a digest per section, so that a golden file can hold many and a difference shows which part of
 which run changed.
 
-sweep.py INQUEST runs|pairs|pages < LINES
+sweep.py INQUEST runs|pairs|pages|tables < LINES
 sweep.py INQUEST logs FOLDER...
 
 A line is GRID SPEC...: runs of 'inquest synth' and, in us, the grid that their times are rounded down to
-(0: as they are). Of a pair the second run is compared with the first, and checked against it. Events of a rounded run touch, begin together, last equally long or no time at all, and what
+(0: as they are). Of a pair the second run is compared with the first, and checked against it. Tables are
+those for programs, and the figures of HTA and TraceLens. Events of a rounded run touch, begin together, last equally long or no time at all, and what
 is compared with a bound meets it. A folder holds the logs of a run; by its name they are also read
 without times, or the end of each alone.
 """
@@ -24,13 +25,15 @@ INQUEST = sys.argv[1]
 VERSION = subprocess.run([INQUEST, "--version"], capture_output=True, text=True).stdout.split()[1]
 ALWAYS = "layers=4,steps=6,lean=1,cpu_ops=0,gz=0"
 FINDING = "id severity confidence cost_ns_per_step gain_interval_ns measured expected".split()
+QUESTIONS = ("rank=0:fix", "rank=1:speed=2", "stage=0:factor=0.5", "type=compute:factor=0.9", "type=p2p:fix", "dp=1:keep")
+PARTS = (("-r", "1"), ("-s", "11..12"), ("-s", "10"), ("--time", "5ms~20ms"))
 NAMED = ("class", "subclass", "confidence", "root_ranks", "victim_ranks")
 SHOWN = {"schema", "tool", "name", "options", "verdict", "headline", "reason", "baseline"}
 
 
 def say(*arguments):
     said = subprocess.run([INQUEST, *arguments, "-q", "-j", "1"], capture_output=True, text=True)
-    return (said.stdout or json.dumps({"headline": said.stderr.strip()})).replace(VERSION, "VERSION")
+    return (said.stdout or json.dumps({"refused": said.stderr.strip()})).replace(VERSION, "VERSION")
 
 
 def digest(value):
@@ -109,8 +112,8 @@ def show_pair(grid, before, after):
     print(" ", *(f"{loss['cause']} {loss['loss_ns']}" for loss in compared["losses"] if loss["loss_ns"]))
     for cause in compared["causes"]:
         print("  cause", *(json.dumps(cause[key]) for key in ("ns", "in_order_ns", "text")))
-    print(checked["headline"])
-    for check in checked.get("checks", ()):  # none where there is nothing to compare
+    print(checked.get("headline", "nothing to compare"))
+    for check in checked.get("checks", ()):
         print(" ", *(json.dumps(check[key]) for key in ("name", "outcome", "baseline", "value", "limit", "low", "high")))
     show_sections(compared)
     show_sections(checked)
@@ -167,7 +170,23 @@ def show_logs(name, folder):
           f"training:{digest(said['training'])}" if said.get("training") else "", f"text:{digest(say('analyze', folder))}")
 
 
-SHOWS = {"runs": show_run, "pairs": show_pair, "pages": show_page}
+def show_tables(grid, spec):
+    make("run", grid, spec)
+    names = dict.fromkeys(line.split(",")[0] for line in say("analyze", "run", "--table", "list").splitlines()[1:])
+    for name in names:
+        rows = say("analyze", "run", "-f", "csv", "--table", name)
+        if len(rows.splitlines()) > 1:
+            print(f"  {name}: {len(rows.splitlines()) - 1} rows {digest(rows)}")
+    for method in "hta", "tracelens":
+        said = json.loads(say("analyze", "run", "-f", "json", "--method", method))
+        show_sections({method: said["method"]})
+    asked = [f"--what-if={question}" for question in QUESTIONS]
+    show_sections({"whatif": json.loads(say("analyze", "run", "-f", "json", "--only", "whatif", *asked))})
+    for part in PARTS:
+        print(f"  {' '.join(part)}: {digest(say('analyze', 'run', '-v', *part))}")
+
+
+SHOWS = {"tables": show_tables, "runs": show_run, "pairs": show_pair, "pages": show_page}
 for line in sys.stdin if sys.argv[2] in SHOWS else ():
     every, *runs = line.split()
     print("====", " and ".join(runs) + (f", every {every} us" if every != "0" else ""))

@@ -38,4 +38,13 @@ python3 "$SAMPLES/../tests/cli/sweep.py" "$INQ" runs <<'S'
 0 dp=4,steps=8,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=gc:delay=2ms:every=4,gpus_per_host=2
 0 dp=4,steps=8,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=late_host:rank=1:mode=step:delay=1ms,fault=late_host:rank=2:mode=step:delay=1ms
 0 dp=2,tp=2,gpus_per_host=2,sigma=0,step_sigma=0,rank_sigma=0,host_sigma=0,link_sigma=0,fault=slow_link:rank=3:factor=4
+10 dp=2,pp=2,seed=51,fault=long_last_stage:factor=1.5
+20 dp=2,pp=4,seed=52,micro_batches=6,fault=slow_gpu:rank=4:last=5:factor=1.5
+10 dp=1,pp=3,seed=53,labels=1,fault=uneven_seq:sigma=0.5,micro_batches=4
+10 dp=2,pp=2,chunks=2,seed=54,micro_batches=4,fault=slow_gpu:rank=1:factor=1.3
+10 pp=2,tp=2,dp=2,seed=55,p2p=batched,fault=late_host:rank=3:mode=launch:factor=5
+10 dp=2,pp=2,p2p_group=world,early_recv=1,seed=56,micro_batches=3,pp_gbps=5
+10 dp=1,pp=10,layers=10,seed=57,micro_batches=12,steps=2
+10 dp=10,layers=2,steps=2,seed=58,gpus_per_host=4,fault=slow_gpu:rank=9:factor=1.4
+50 dp=12,tp=2,layers=2,steps=2,seed=59,gpus_per_host=8,fault=late_host:host=2:mode=step:delay=2ms
 S

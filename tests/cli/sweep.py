@@ -4,7 +4,7 @@ else as a digest per section, so that a golden file can hold many and a differen
 which run changed.
 
 sweep.py INQUEST runs|pairs|pages|tables < LINES
-sweep.py INQUEST logs FOLDER...
+sweep.py INQUEST logs|traces PATH...
 
 A line is GRID SPEC...: runs of 'inquest synth' and, in us, the grid that their times are rounded down to
 (0: as they are). Of a pair the second run is compared with the first, and checked against it. Tables are
@@ -81,16 +81,24 @@ def make(folder, grid, spec):
 
 def show_run(grid, spec):
     make("run", grid, spec)
-    said = json.loads(say("analyze", "run", "-f", "json"))
-    print(said["verdict"]["headline"])
+    show_report("run")
+    show_sections({"fix": json.loads(say("fix", "run", "-f", "json"))})
+
+
+def show_report(path):
+    said = json.loads(say("analyze", path, "-f", "json"))
+    if "verdict" not in said:
+        show_sections({"refused": said.get("message", said)})
+        return
+    print(said["verdict"]["headline"] if said["verdict"] else "no verdict")
     for finding in said["findings"]:
         print(" ", *(json.dumps(finding.get(k), separators=(",", ":")) for k in FINDING))
-    print("  classes", *((c["ns"] for c in said["account"]["classes"]) if said["account"] else ()))
+    if said.get("account"):
+        print("  classes", *(c["ns"] for c in said["account"]["classes"]))
     show_sections(said)
     for what in "text", "markdown", "perfetto":
-        text = say("analyze", "run", "-v", "-f", what)
+        text = say("analyze", path, "-v", "-f", what)
         print(f"  {what}: {digest(text)} {len(text.splitlines())} lines")
-    show_sections({"fix": json.loads(say("fix", "run", "-f", "json"))})
 
 
 def show_sections(document):
@@ -191,7 +199,10 @@ for line in sys.stdin if sys.argv[2] in SHOWS else ():
     every, *runs = line.split()
     print("====", " and ".join(runs) + (f", every {every} us" if every != "0" else ""))
     SHOWS[sys.argv[2]](int(every), *runs)
-for case in sys.argv[3:]:
+for path in sys.argv[3:] if sys.argv[2] == "traces" else ():
+    print("====", path)
+    show_report(path)
+for case in sys.argv[3:] if sys.argv[2] == "logs" else ():
     number = zlib.crc32(case.encode())
     if number % 2:  # the others are in failures_figures and failures_evidence
         show_logs(case, case)

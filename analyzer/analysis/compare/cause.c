@@ -429,10 +429,10 @@ static const char *say_own(struct causing *x, int own, const char *who, double w
                                   ns(x, was_ns + more_ns), ns(x, was_ns));
     default:
         return inq_arena_asprintf(x->c->arena,
-                                  "the GPU%s of %s idle %s, %s per step, %s before; the cause was "
-                                  "not recorded",
-                                  count_out(x) > 1 ? "s" : "", name, longer,
-                                  ns(x, was_ns + more_ns), ns(x, was_ns));
+                                  "the GPU%s of %s idle%s %s, %s per step, %s before; the cause "
+                                  "was not recorded",
+                                  count_out(x) > 1 ? "s" : "", name, count_out(x) > 1 ? "" : "s",
+                                  longer, ns(x, was_ns + more_ns), ns(x, was_ns));
     }
 }
 

@@ -104,6 +104,14 @@ static int main_loss(const struct inq_compared_coll *coll, int sign)
     return best;
 }
 
+static const char *say_groups(const struct inq_comparison *c, const struct inq_compared_coll *coll)
+{
+    const char *text =
+        inq_arena_asprintf(c->arena, ", groups of %" PRId32 " ranks, %" PRId32 " before",
+                           coll->group_size[1], coll->group_size[0]);
+    return text != NULL ? text : "";
+}
+
 static const char *say_why(const struct inq_comparison *c, const struct inq_compared_coll *coll,
                            int loss)
 {
@@ -114,18 +122,20 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
         const char *work =
             c->work == 1.0 ? ""
                            : inq_arena_asprintf(c->arena, ", with %.3g times the work", c->work);
+        /* what crosses the bus grows with the group, though each rank passes as much */
+        bool other_groups = coll->group_size[0] > 0 && coll->group_size[1] > 0 &&
+                            coll->group_size[0] != coll->group_size[1];
         text = inq_arena_asprintf(c->arena,
                                   "mostly %s bytes for the work (%s): %.3g MB per rank and step, "
-                                  "%.3g before%s",
+                                  "%.3g before%s%s",
                                   less ? "fewer" : "more", part, coll->bytes[1] / 1e6,
-                                  coll->bytes[0] / 1e6, work != NULL ? work : "");
+                                  coll->bytes[0] / 1e6, other_groups ? say_groups(c, coll) : "",
+                                  work != NULL ? work : "");
     } else if (loss == INQ_LOSS_BANDWIDTH) {
         text =
-            inq_arena_asprintf(c->arena,
-                               "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before, groups of "
-                               "%" PRId32 " ranks, %" PRId32 " before",
+            inq_arena_asprintf(c->arena, "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before%s",
                                less ? "more" : "less", part, coll->busbw_gbps[1],
-                               coll->busbw_gbps[0], coll->group_size[1], coll->group_size[0]);
+                               coll->busbw_gbps[0], say_groups(c, coll));
     } else if (loss == INQ_LOSS_WAITING) {
         text = inq_arena_asprintf(
             c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",

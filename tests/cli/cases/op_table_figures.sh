@@ -4,6 +4,7 @@ import random, sys
 spec = dict(pair.split("=") for pair in sys.argv[1].split(","))
 get = lambda key, usual: float(spec.get(key, usual))
 noise = random.Random(int(get("seed", 1)))
+digits = int(get("digits", 6))  # with few, ops are equally long, and some take no time
 dp, pp, m, steps = (int(get(*k)) for k in (("dp", 2), ("pp", 2), ("m", 4), ("steps", 4)))
 print("step,stage,dp_rank,op_type,microbatch,start_s,duration_s")
 
@@ -52,7 +53,7 @@ for step in range(steps):
         for d in range(dp):
             op("grads-sync", s, d, 0, [at], 0.3)
     for r in rows:
-        print("%d,%d,%d,%s,%d,%.6f,%.6f" % r)
+        print("%d,%d,%d,%s,%d,%.*f,%.*f" % (*r[:5], digits, r[5], digits, r[6]))
 P
 run() {
     echo "==== $1"
@@ -72,6 +73,8 @@ run dp=2,pp=2,seed=6,uneven=1.8,sigma=0.2,steps=9
 run dp=1,pp=1,seed=7,steps=1
 run dp=12,pp=3,seed=8,m=2,slow=1.6,slow_dp=7,slow_stage=2,steps=2,sigma=0.5
 run dp=5,pp=2,seed=10,m=2,slow=1.7,slow_dp=4,slow_stage=1,steps=2,sigma=0.6
+run dp=3,pp=2,seed=11,slow=1.5,slow_dp=1,digits=1,steps=3
+run dp=2,pp=3,seed=12,sigma=0,slow=2,slow_stage=1,digits=0,steps=2
 python3 make.py dp=2,pp=2,seed=9,slow=1.2,steps=2 >table.csv
 for table in pipelines waterfall pipeline_stages pipeline_ops; do
     "$INQ" analyze table.csv -q -f csv --table $table | awk 'NR <= 40'

@@ -27,10 +27,11 @@ def write(spec, out):
             norm = (1 + 0.2 * abs(normal())) * (get("norm", 1) if inside else 1.0)
             if get("gap", 0) and at <= i < at + get("gap", 0):
                 continue
-            print(f"step: {i} loss: {loss:.4f}" +
-                  (f" step_time: {time:.4f}" if get("times", 1) else "") +
-                  (f" grad_norm: {norm:.3f}" if get("norms", 1) else "") +
-                  (f" samples/sec: {rate:.2f}" if get("rates", 0) else ""), file=out)
+            digits = int(get("digits", 4))
+            print(f"step: {i} loss: {loss:.{digits}f}" +
+                  (f" step_time: {time:.{digits}f}" if get("times", 1) else "") +
+                  (f" grad_norm: {norm:.{digits - 1}f}" if get("norms", 1) else "") +
+                  (f" samples/sec: {rate:.{max(digits - 2, 0)}f}" if get("rates", 0) else ""), file=out)
 
 
 for spec in sys.argv[1:]:
@@ -49,6 +50,9 @@ set -- sigma=0.02 heavy=1,n=900 loss=1.3,len=1 loss=1.5,len=7 loss=1.4,len=60 lo
     period=20 period=20,long=1.6 period=20,long=4,at=150,n=900 period=7,long=2,at=100,len=220 \
     norm=6 norm=9,len=30 norm=20,at=397 norm=20,at=396 norm=8,loss=1.5 norm=8,loss=1.5,len=30 \
     attempts=3,n=120,at=60,time=1.3 attempts=2,n=150,loss=1.5,len=2,at=100 time=1.4,times=0,rates=1
+for spec; do # with few digits, so that values are equal, and meet what they are compared with
+    set -- "$@" "$spec,digits=1"
+done
 python3 make.py "$@"
 for spec; do
     "$INQ" analyze "$spec.log" -q -f json --only training

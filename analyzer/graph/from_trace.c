@@ -53,9 +53,11 @@ struct rank_part {
     int64_t from, to;   /* window for host calls */
     uint32_t *event_id; /* [events.n] builder ids, INQ_NONE outside the window */
     int32_t *matched;   /* [events.n] rank at the other end of a matched transfer, or -1 */
-    uint32_t *call_id;  /* [calls.n] */
-    int64_t lead_ns;    /* the host's clock is behind the GPU's by this much */
-    bool threads;       /* no device: threads run what they launch */
+    uint32_t *call_id;  /* [calls.n] what is over when the call is */
+    uint32_t *launch; /* [calls.n] what launches: an op before it, if the call waits for its copy */
+    uint32_t *awaited; /* [calls.n] that copy, INQ_NONE: none */
+    int64_t lead_ns;   /* the host's clock is behind the GPU's by this much */
+    bool threads;      /* no device: threads run what they launch */
     /* GPU work of the window by end */
     size_t n_ends;
     int64_t *end_ns; /* ascending */
@@ -103,13 +105,18 @@ static int alloc_part(const struct make *m, struct rank_part *p, struct inq_err 
     const struct inq_rank *r = p->rank;
     p->event_id = inq_mem_alloc(r->events.n * sizeof *p->event_id);
     p->call_id = inq_mem_alloc(r->calls.n * sizeof *p->call_id);
+    p->launch = inq_mem_alloc(r->calls.n * sizeof *p->launch);
+    p->awaited = inq_mem_alloc(r->calls.n * sizeof *p->awaited);
     p->end_ns = inq_mem_alloc(r->events.n * sizeof *p->end_ns);
     p->end_row = inq_mem_alloc(r->events.n * sizeof *p->end_row);
-    if (p->event_id == NULL || p->call_id == NULL || p->end_ns == NULL || p->end_row == NULL) {
+    if (p->event_id == NULL || p->call_id == NULL || p->launch == NULL || p->awaited == NULL ||
+        p->end_ns == NULL || p->end_row == NULL) {
         return no_memory(err);
     }
     memset(p->event_id, 0xff, r->events.n * sizeof *p->event_id);
     memset(p->call_id, 0xff, r->calls.n * sizeof *p->call_id);
+    memset(p->launch, 0xff, r->calls.n * sizeof *p->launch);
+    memset(p->awaited, 0xff, r->calls.n * sizeof *p->awaited);
     p->from = INT64_MIN;
     p->to = INT64_MAX;
     if (m->step != INQ_NONE) {
@@ -125,6 +132,8 @@ static void release_parts(struct make *m)
         inq_mem_free(m->parts[r].event_id);
         inq_mem_free(m->parts[r].matched);
         inq_mem_free(m->parts[r].call_id);
+        inq_mem_free(m->parts[r].launch);
+        inq_mem_free(m->parts[r].awaited);
         inq_mem_free(m->parts[r].end_ns);
         inq_mem_free(m->parts[r].end_row);
     }
@@ -255,15 +264,58 @@ static void count_launched(const struct rank_part *p, uint32_t *launched)
     }
 }
 
+/* Whether a call that took long was over when work was, which ended at `work_end_ns`. */
+static bool ends_with(const struct rank_part *p, size_t call, int64_t work_end_ns)
+{
+    int64_t after_ns = call_end(p, call) - work_end_ns;
+    return p->rank->calls.dur_ns[call] >= blocked_ns && work_end_ns > call_start(p, call) &&
+           after_ns >= 0 && after_ns <= blocked_ns;
+}
+
 /* Whether a launch blocked because the GPU's queue was full, with `ahead` pieces of work launched
- * until then: it took long, and was over when work was. */
+ * until then. */
 static bool is_blocked(const struct rank_part *p, size_t call, size_t ahead)
 {
-    int64_t end = call_end(p, call);
-    size_t ended = count_ended(p, end);
+    size_t ended = count_ended(p, call_end(p, call));
     bool full = ahead >= ended + FULL_QUEUE;
-    return full && ended > 0 && p->rank->calls.dur_ns[call] >= blocked_ns &&
-           p->end_ns[ended - 1] > call_start(p, call) && end - p->end_ns[ended - 1] <= blocked_ns;
+    return full && ended > 0 && ends_with(p, call, p->end_ns[ended - 1]);
+}
+
+/* Copies whose calls returned when they were done, whatever the call's name promises: one between a
+ * GPU and pageable memory (a loss that is printed) waits for all before it in its stream, although
+ * it is called asynchronous. */
+static void find_awaited(struct rank_part *p)
+{
+    const struct inq_events *e = &p->rank->events;
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint32_t call = e->call[i];
+        if (p->event_id[i] != INQ_NONE && call != INQ_NONE && e->kind[i] == INQ_EVENT_MEMCPY &&
+            ends_with(p, call, e->start_ns[i] + e->dur_ns[i])) {
+            p->awaited[call] = i;
+        }
+    }
+}
+
+/* A call that waits for the GPU is over when that is; what it launches before is launched at once.
+ */
+static int add_call(struct make *m, struct rank_part *p, size_t call, bool sync, int64_t over,
+                    struct inq_err *err)
+{
+    struct inq_trace_op what = {p->index, (uint32_t)call, true, false};
+    int64_t start = call_start(p, call);
+    int code = INQ_OK;
+    if (p->awaited[call] != INQ_NONE) {
+        code = add_op(m, p, &what, start, start, &p->launch[call], err);
+    }
+    if (code == INQ_OK) {
+        int64_t end = sync ? call_end(p, call) : over;
+        what.sync = sync;
+        code = add_op(m, p, &what, sync ? end : start, end, &p->call_id[call], err);
+    }
+    if (p->awaited[call] == INQ_NONE) {
+        p->launch[call] = p->call_id[call];
+    }
+    return code;
 }
 
 /* Calls that launched work of the window, or lie in it. */
@@ -277,17 +329,17 @@ static int add_calls(struct make *m, struct rank_part *p, struct inq_err *err)
     if (code == INQ_OK) {
         find_call_ends(p, over);
         count_launched(p, launched);
+        find_awaited(p);
     }
     for (size_t i = 0; code == INQ_OK && i < c->n; i++) {
         ahead += launched[i];
         if (over[i] == INQ_TIME_NONE) {
             continue;
         }
-        bool sync = waits_for_gpu(inq_trace_str(m->trace, c->name[i])) ||
+        bool sync = p->awaited[i] != INQ_NONE ||
+                    waits_for_gpu(inq_trace_str(m->trace, c->name[i])) ||
                     (launched[i] > 0 && is_blocked(p, i, ahead));
-        int64_t end = sync ? call_end(p, i) : over[i];
-        struct inq_trace_op what = {p->index, (uint32_t)i, true, sync};
-        code = add_op(m, p, &what, sync ? end : call_start(p, i), end, &p->call_id[i], err);
+        code = add_call(m, p, i, sync, over[i], err);
     }
     inq_mem_free(over);
     inq_mem_free(launched);
@@ -445,7 +497,7 @@ static int connect_events(struct make *m, struct rank_part *p, uint32_t *feeds, 
         int64_t explained = e->lane[i] == lane ? lane_end : INT64_MIN;
         lane = e->lane[i];
         lane_end = e->start_ns[i] + e->dur_ns[i];
-        uint32_t launch = e->call[i] != INQ_NONE ? p->call_id[e->call[i]] : INQ_NONE;
+        uint32_t launch = e->call[i] != INQ_NONE ? p->launch[e->call[i]] : INQ_NONE;
         if (launch != INQ_NONE && launch < m->n && m->start_ns[launch] <= e->start_ns[i]) {
             code = inq_graph_add_dep(m->b, launch, p->event_id[i], err);
             explained = m->end_ns[launch] > explained ? m->end_ns[launch] : explained;
@@ -574,6 +626,9 @@ static uint32_t work_before(const struct make *m, const struct rank_part *p, con
                             uint32_t i, bool first)
 {
     uint32_t id = p->call_id[i];
+    if (p->awaited[i] != INQ_NONE) {
+        return p->awaited[i];
+    }
     uint32_t work = m->ops[id].sync ? synced_with(p, i, m->end_ns[id]) : spun_for(p, s, i);
     return work == INQ_NONE && first && !m->ops[id].sync ? waited_for(p, i) : work;
 }

@@ -33,11 +33,12 @@ struct inq_trace_graph {
  * A host call waits for the call before it on its thread, or on another thread of the rank when
  * that ended later (the backward thread is started by the main thread); a call that waits for the
  * GPU also waits for the GPU work that ended last before it returned, and so does a first call that
- * comes soon after the GPU had gone idle; a call that a thread makes just when communication ends
- * that it launched before a long silence waited for that. Where kernels seem to start
- * before they were launched, the rank's host clock is behind its GPU's: host times are moved back
- * by as much (up to 1 ms). Where the record says that ops waited for each other in a circle, the
- * weakest link is cut. Fails with INQ_NOMEM, INQ_LIMIT. Release on failure too. */
+ * comes soon after the GPU had gone idle; a call that returns with a copy of its own is two ops,
+ * its launch and its return, and the return waits for the copy; a call that a thread makes just
+ * when communication ends that it launched before a long silence waited for that. Where kernels
+ * seem to start before they were launched, the rank's host clock is behind its GPU's: host times
+ * are moved back by as much (up to 1 ms). Where the record says that ops waited for each other in a
+ * circle, the weakest link is cut. Fails with INQ_NOMEM, INQ_LIMIT. Release on failure too. */
 int inq_trace_graph_make(const struct inq_trace *trace, uint32_t step, struct inq_trace_graph *out,
                          struct inq_err *err);
 void inq_trace_graph_release(struct inq_trace_graph *graph);

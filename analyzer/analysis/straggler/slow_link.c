@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct row {
-    uint64_t what; /* kind, size, number and spacing of ranks */
+    uint64_t what; /* kind, size, number and spacing of ranks, and of hosts */
     uint64_t whom; /* the ranks */
     uint32_t collective;
     uint32_t step; /* 0 where the capture is one interval */
@@ -68,7 +68,25 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return inq_hash_u64(hash ^ inq_hash_u64(value));
 }
 
-static void add_row(struct search *s, uint32_t index, const struct inq_coll_figures *figures)
+/* How many hosts a collective's members are on, each with a clock of its own: a link between hosts
+ * is slower than one inside, and compared with its like. */
+static uint32_t count_hosts(const struct inq_trace *trace, const struct inq_collective *c,
+                            int64_t *scratch)
+{
+    uint32_t n = 0;
+
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        scratch[m] = trace->ranks[trace->members[c->first_member + m].rank].clock.source;
+    }
+    inq_sort_i64(scratch, c->n_members);
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        n += m == 0 || scratch[m] != scratch[m - 1];
+    }
+    return n;
+}
+
+static void add_row(struct search *s, uint32_t index, const struct inq_coll_figures *figures,
+                    int64_t *scratch)
 {
     const struct inq_collective *c = &s->trace->collectives[index];
     int32_t low = INT32_MAX;
@@ -88,6 +106,7 @@ static void add_row(struct search *s, uint32_t index, const struct inq_coll_figu
     }
     row->what = mix(mix(mix(c->kind, (uint64_t)figures->bytes), c->n_members),
                     (uint64_t)((int64_t)high - low));
+    row->what = mix(row->what, count_hosts(s->trace, c, scratch));
 }
 
 static int by_what_whom_and_step(const void *a, const void *b, void *ctx)
@@ -122,7 +141,7 @@ static int load_rows(struct search *s, struct inq_err *err)
         struct inq_coll_figures figures;
         if (all_there(s, c) && inq_link_step(s->trace, s->cells, c) != INQ_NONE) {
             inq_coll_figures(s->trace, c, scratch, &figures);
-            add_row(s, (uint32_t)i, &figures);
+            add_row(s, (uint32_t)i, &figures, scratch);
         }
     }
     inq_mem_free(scratch);

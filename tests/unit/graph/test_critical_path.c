@@ -466,6 +466,52 @@ static void host__spins_on_what_its_kernel_writes(void **state)
     assert_false(silence_is_a_wait(notify, 629999, 10000));
 }
 
+/* A loss that is printed: the copy to the host is launched while 8 ms of work run, and its call, of
+ * `call_ns`, returns `late_ns` after the copy. Whether it waited for it; that copy was launched by
+ * the call all the same, and at once. */
+static bool copy_is_awaited(enum inq_event_kind kind, int64_t call_ns, int64_t late_ns)
+{
+    enum { COPY_NS = 2000 };
+    struct inq_shard shard;
+    struct inq_trace_graph g;
+    made_shard(&shard, "a", 0, 1);
+    int64_t end_ns = 20000000;
+    made_kernel(&shard, "gemm", 7, end_ns - COPY_NS - 8000000, 8000000, 1000000, INQ_NONE);
+    made_call(&shard, end_ns + late_ns - call_ns, call_ns, 50);
+    made_work(&shard, "Memcpy DtoH (Device -> Pageable)", 7, end_ns - COPY_NS, COPY_NS, 50);
+    shard.ranks[0].events.kind[1] = (uint8_t)kind;
+    made_kernel(&shard, "gemm", 7, end_ns + 100000, 1000000, end_ns + 90000, INQ_NONE);
+    struct inq_run *run = made_run(&shard, 1, false);
+    assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
+    size_t launched = 0;
+    size_t awaited = 0;
+    for (size_t i = 0; i < g.graph->n_ops; i++) {
+        for (uint32_t d = g.graph->dep_start[i]; d < g.graph->dep_start[i + 1]; d++) {
+            uint32_t on = g.graph->deps[d];
+            bool copy = !g.ops[i].host && g.end_ns[i] == end_ns;
+            launched += copy && g.ops[on].host && g.end_ns[on] <= g.start_ns[i];
+            awaited += g.ops[i].host && !g.ops[on].host && g.end_ns[on] == end_ns;
+        }
+    }
+    assert_int_equal(launched, 1);
+    inq_trace_graph_release(&g);
+    inq_run_free(run);
+    return awaited == 1;
+}
+
+/* A call that takes 20 us or more and returns within 20 us of its copy's end. */
+static void host__waits_for_a_copy_to_pageable_memory(void **state)
+{
+    (void)state;
+    assert_true(copy_is_awaited(INQ_EVENT_MEMCPY, 7000000, 3000));
+    assert_true(copy_is_awaited(INQ_EVENT_MEMCPY, 20000, 3000));
+    assert_false(copy_is_awaited(INQ_EVENT_MEMCPY, 19999, 3000)); /* as long as any launch */
+    assert_true(copy_is_awaited(INQ_EVENT_MEMCPY, 7000000, 20000));
+    assert_false(copy_is_awaited(INQ_EVENT_MEMCPY, 7000000, 20001));
+    assert_false(copy_is_awaited(INQ_EVENT_MEMCPY, 7000000, -1)); /* asynchronous: still runs */
+    assert_false(copy_is_awaited(INQ_EVENT_KERNEL, 7000000, 3000));
+}
+
 /* Host calls in the graph of 40 kernels in a row, launched `lead_ns` before their starts and every
  * `more_ns` earlier than that. */
 static size_t host_ops(int64_t lead_ns, int64_t more_ns)
@@ -513,6 +559,7 @@ int main(void)
         cmocka_unit_test(path__segments_past_the_most_are_counted),
         cmocka_unit_test(replay__gives_recorded_runs_back),
         cmocka_unit_test(host__spins_on_what_its_kernel_writes),
+        cmocka_unit_test(host__waits_for_a_copy_to_pageable_memory),
         cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
         cmocka_unit_test(host__first_call_after_a_wait_that_began_before_the_capture),
     };

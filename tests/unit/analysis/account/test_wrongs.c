@@ -230,6 +230,24 @@ static void hosts__that_a_pipeline_crosses_are_no_slow_link(void **state)
     test_synth_close(&t);
 }
 
+/* NVLink inside a host, a network 3.6 times as slow between hosts: the links that cross are alike,
+ * and only one that is slower than its like is slow. */
+static void links__between_hosts_are_compared_with_their_like(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=2,pp=4,layers=8,gpus_per_host=4,names=handler,steps=6,gz=0,cpu_ops=0,"
+        "fault=slow_link:host=1:links=pp:factor=3.6",
+        "dp=2,pp=4,layers=8,gpus_per_host=4,names=handler,steps=6,gz=0,cpu_ops=0,"
+        "fault=slow_link:host=1:links=pp:factor=3.6,fault=slow_link:rank=2:peer=4:links=pp:factor="
+        "8"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth t = test_synth_open(specs[i], NULL);
+        assert_int_equal(count(t.report, INQ_FINDING_SLOW_LINK), i);
+        test_synth_close(&t);
+    }
+}
+
 /* Hosts run ahead where the loss is read every fourth step only. */
 static void steps__are_as_long_as_the_work_where_hosts_run_ahead(void **state)
 {
@@ -327,6 +345,7 @@ int main(void)
         cmocka_unit_test(unknown_groups__do_not_bend_clocks),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
+        cmocka_unit_test(links__between_hosts_are_compared_with_their_like),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),
         cmocka_unit_test(hosts__that_a_full_queue_stops_go_with_their_gpu),
         cmocka_unit_test(hosts__that_run_ahead_do_not_wait_for_what_ends),

@@ -518,6 +518,115 @@ static void html__survives_without_memory(void **state)
     made_report_release(&made);
 }
 
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Evidence that no step holds gets a window of its own: half as much again on each side, and 1 us.
+ */
+static void html__evidence_outside_of_steps_has_its_own_window(void **state)
+{
+    (void)state;
+    struct inq_step step = {.number = 7, .start_ns = 1000000, .end_ns = 2000000};
+    struct inq_trace trace = {.steps = &step, .n_steps = 1};
+    struct inq_critical_path path = {.step = 7};
+    struct inq_evidence evidence[] = {
+        {.start_ns = INQ_TIME_NONE, .end_ns = INQ_TIME_NONE},
+        {.start_ns = 1000000, .end_ns = 1000010}, /* in the step */
+        {.start_ns = 1999999, .end_ns = 2500000}, /* so is its last moment, but not its end: */
+        {.start_ns = 2000000, .end_ns = 2010000},
+        {.start_ns = 1994000, .end_ns = 1994000}, /* in the step again */
+        {.start_ns = 2015999, .end_ns = 2015999}, /* in the window of the one before: 6000 wider */
+        {.start_ns = 2016000, .end_ns = 0},       /* and no more; it has no end */
+        {.start_ns = 999999, .end_ns = 1000000},  /* before the step */
+    };
+    struct inq_finding finding = {.evidence = evidence, .n_evidence = 8};
+    struct inq_report report = {.findings = &finding, .n_findings = 1, .critical_path = &path};
+    struct inq_context context = {.trace = &trace, .report = &report};
+    const struct inq_html_window expected[] = {
+        {.start_ns = 1000000, .end_ns = 2000000, .step = 7, .is_shown = true, .max_spans = 55000},
+        {.start_ns = 1994000, .end_ns = 2016000, .step = -1, .max_spans = 18333},
+        {.start_ns = 2015000, .end_ns = 2017000, .step = -1, .max_spans = 18333},
+        {.start_ns = 998999, .end_ns = 1001000, .step = -1, .max_spans = 18333},
+    };
+    struct inq_html_windows windows;
+    inq_html_find_windows(&context, 1, &windows);
+    assert_int_equal(windows.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(windows.at[i].start_ns, expected[i].start_ns);
+        assert_int_equal(windows.at[i].end_ns, expected[i].end_ns);
+        assert_int_equal(windows.at[i].step, expected[i].step);
+        assert_int_equal(windows.at[i].is_shown, expected[i].is_shown);
+        assert_int_equal(windows.at[i].max_spans, expected[i].max_spans);
+    }
+    report.n_findings = 0; /* alone, the step has all the room; of two reports each gets half */
+    inq_html_find_windows(&context, 2, &windows);
+    assert_int_equal(windows.n, 1);
+    assert_int_equal(windows.at[0].max_spans, 55000);
+}
+
+/* As many windows as there is room for, and then no more. */
+static void html__no_more_windows_than_there_is_room_for(void **state)
+{
+    (void)state;
+    struct inq_trace trace = {0};
+    struct inq_evidence evidence[INQ_HTML_MAX_WINDOWS + 2];
+    for (int i = 0; i < INQ_HTML_MAX_WINDOWS + 2; i++) {
+        evidence[i] = (struct inq_evidence){.start_ns = i * 100000, .end_ns = i * 100000};
+    }
+    struct inq_finding finding = {.evidence = evidence, .n_evidence = INQ_HTML_MAX_WINDOWS + 2};
+    struct inq_report report = {.findings = &finding, .n_findings = 1};
+    struct inq_context context = {.trace = &trace, .report = &report};
+    struct inq_html_windows windows;
+    inq_html_find_windows(&context, 1, &windows);
+    assert_int_equal(windows.n, INQ_HTML_MAX_WINDOWS);
+    for (int i = 0; i < INQ_HTML_MAX_WINDOWS; i++) {
+        assert_int_equal(windows.at[i].start_ns, i * 100000 - 1000);
+    }
+}
+
+/* Pixels double until what is drawn fits. A thousand ops of 10 ns, 20 ns apart: k of them take
+ * 20 k - 10 ns, so 2 share a pixel of 32 ns, 3 one of 64, 6 one of 128 and 13 one of 256; a pixel
+ * is no more than doubled once it is a 16th of the window, 1250 ns. */
+static void html__many_spans_are_merged_until_few_enough(void **state)
+{
+    (void)state;
+    const struct {
+        size_t max_spans;
+        int64_t pixel_ns;
+    } cases[] = {{1000, 0},  {999, 32},  {500, 32},  {499, 64}, {334, 64},
+                 {333, 128}, {167, 128}, {166, 256}, {77, 256}, {1, 2048}};
+    struct inq_shard shard;
+    made_shard(&shard, "a", 0, 1);
+    for (int i = 0; i < 1000; i++) {
+        made_kernel(&shard, "ampere_sgemm_128x64_nn", 7, 1000000 + 20 * i, 10, INQ_TIME_NONE,
+                    INQ_NONE);
+    }
+    struct inq_run *run = made_run(&shard, 1, false);
+    struct inq_report report = {0};
+    struct inq_report_options options = {0};
+    struct inq_arena arena = {0};
+    struct inq_context context = inq_context_of(run, run->traces[0], &report, &options, &arena);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct inq_html_windows windows = {.n = 1};
+        windows.at[0] = (struct inq_html_window){
+            .start_ns = 1000000, .end_ns = 1020000, .step = -1, .max_spans = cases[i].max_spans};
+        struct inq_out out = {0};
+        struct inq_err err = {0};
+        struct inq_json json;
+        inq_json_init(&json, &out, true);
+        inq_json_object(&json, NULL);
+        assert_int_equal(inq_html_timeline(&context, &windows, &json, &err), INQ_OK);
+        inq_json_end_object(&json);
+        struct cJSON *root = NULL;
+        assert_int_equal(inq_json_parse(out.buf, out.len, &root, &err), INQ_OK);
+        const struct cJSON *w = item_of(inq_json_get(root, "windows"), 0);
+        assert_int_equal(inq_json_integer(inq_json_get(w, "pixel_ns"), -1), cases[i].pixel_ns);
+        inq_json_free(root);
+        inq_out_release(&out);
+    }
+    inq_arena_release(&arena);
+    inq_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +646,9 @@ int main(void)
         cmocka_unit_test(html__a_window_has_all_work_of_its_step),
         cmocka_unit_test(html__timeline_holds_the_evidence),
         cmocka_unit_test(html__survives_without_memory),
+        cmocka_unit_test(html__evidence_outside_of_steps_has_its_own_window),
+        cmocka_unit_test(html__no_more_windows_than_there_is_room_for),
+        cmocka_unit_test(html__many_spans_are_merged_until_few_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ def list_tests(build):
         if name == "cli.golden":
             for case in sorted(c[:-3] for c in os.listdir(GOLDEN_CASES) if c.endswith(".sh")):
                 began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-                code = run([*command, case])
+                code = run([*command, case], environment=properties.get("ENVIRONMENT", ()))
                 took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
                 if code != 0:
                     sys.exit(f"{name} {case} {UNFIT}")

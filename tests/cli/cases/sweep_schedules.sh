@@ -37,3 +37,7 @@ looped-bfs 2 4
 dp 3 3 --times 1,1,1,0,2,1 --chunks 4
 dp 2 2 --times 1,1,1,0,5,2,1 --no-overlap
 S
+# forwards are 18 px wide: room for two digits, not for three; backwards are twice as wide
+cells() { seq -s , -f "0$1%g" 81 100; }
+echo "$(cells F),$(cells B)" >narrow.csv
+"$INQ" schedule show narrow.csv -q -f svg | grep -oE '>(9|99|100)</text>' | sort | uniq -c

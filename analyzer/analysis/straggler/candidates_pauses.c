@@ -67,12 +67,15 @@ static double times(const struct pauses *p, size_t rank, size_t step)
     return log1p(fmax(p->excess[at(p, rank, step)] / (p->usual[rank] + least_ns), -0.5));
 }
 
-/* Whether it lasts as long as a pause does. */
+/* Whether it lasts as long as a pause does. Where all lose more at once (a checkpoint, a new
+ * compilation), that does not take exactly as long for each: the rest is no pause. */
 static bool is_long(const struct pauses *p, size_t rank, size_t step)
 {
     double excess_ns = p->excess[at(p, rank, step)]; /* comparing with NaN is false */
+    double lost_ns = p->idle[at(p, rank, step)] - p->usual[rank];
 
-    return !p->known[rank] && excess_ns >= p->limit_ns && excess_ns >= LIKE_PART * p->longest_ns;
+    return !p->known[rank] && excess_ns >= p->limit_ns && excess_ns >= LIKE_PART * p->longest_ns &&
+           excess_ns >= LIKE_PART * lost_ns;
 }
 
 static bool is_pause(const struct pauses *p, size_t rank, size_t step)

@@ -145,14 +145,15 @@ static void torchrec_two_jobs__rank_2_of_both(void **state)
     shut(&second);
 }
 
-/* Both hosts starve their GPUs; one of them a little more, and the other waits for it. */
+/* Both hosts starve their GPUs; one of them a little more. The other waits 2.4 ms for it, of which
+ * 1.3 ms are gained: it reads its loss at each step's end, and is late for that itself. */
 static void resnet18_ddp__hosts_first_then_rank_1(void **state)
 {
     (void)state;
     struct opened o = open_trace("kineto/resnet18_ddp", 0);
 
     assert_string_equal(o.report->verdict.cls, "host_bound");
-    expect_late_host(o.report, 1, 2.0, 3.2);
+    expect_late_host(o.report, 1, 1.1, 1.5);
     shut(&o);
 }
 

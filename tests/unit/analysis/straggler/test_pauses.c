@@ -93,6 +93,28 @@ static void pauses__of_most_ranks_in_one_step_count(void **state)
     assert_int_equal(pausing_of(&plan), 7);
 }
 
+/* All hosts stop for 100 ms in one step, three of them for `more_ns` more. */
+static size_t pausing_beyond_all(int64_t more_ns)
+{
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, 8, 12);
+    for (int r = 0; r < 8; r++) {
+        plan.late_ns[r][3] = 100000000 + (r % 3 == 1 ? more_ns : 0);
+    }
+    return pausing_of(&plan);
+}
+
+/* A checkpoint does not take exactly as long on every rank: what is less than two fifths of all
+ * that was lost is no pause of its own. Beside pauses, the stops of the others count, too. */
+static void pauses__are_not_what_a_stop_of_all_differs_by(void **state)
+{
+    (void)state;
+    assert_int_equal(pausing_beyond_all(2000000), 0);
+    assert_int_equal(pausing_beyond_all(65000000), 0);
+    assert_int_equal(pausing_beyond_all(70000000), 8);
+}
+
 /* Pauses of one cause are about as long. What comes behind a long one is no pause. */
 static size_t pausing_behind(int64_t late_ns)
 {
@@ -277,6 +299,7 @@ int main(void)
         cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
         cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
         cmocka_unit_test(pauses__of_most_ranks_in_one_step_count),
+        cmocka_unit_test(pauses__are_not_what_a_stop_of_all_differs_by),
         cmocka_unit_test(pauses__are_two_fifths_of_the_longest),
         cmocka_unit_test(pauses__stand_out_among_factors),
         cmocka_unit_test(pauses__stand_out_far_from_all_the_rest),

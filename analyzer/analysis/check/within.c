@@ -32,11 +32,8 @@ static size_t stages_in(const struct inq_snapshot *s)
 static const struct inq_measure *like(const struct inq_snapshot *s, const struct inq_check_row *row,
                                       enum inq_measure_kind kind)
 {
-    const char *suffix = strchr(row->now.name, '.');
     char name[INQ_MEASURE_NAME];
-    (void)snprintf(name, sizeof name, "%s%s", inq_measure_info(kind)->name,
-                   suffix != NULL ? suffix : "");
-    return inq_snapshot_find(s, name);
+    return inq_snapshot_find(s, inq_measure_like(&row->now, kind, name, sizeof name));
 }
 
 /* ---- those that changed alike ----------------------------------------------------------------*/

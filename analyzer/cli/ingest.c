@@ -26,17 +26,19 @@ static bool executes_shapes(const struct inq_cli *cli)
            (unasked ? strcmp(engine, "cuda") == 0 : cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED);
 }
 
-/* Whether kernels by operator were asked for, or are needed: to read every operator costs several
- * times the time. */
+/* Whether kernels by operator were asked for, or are needed, as to tell whether two runs do the
+ * same work: to read every operator costs half the time again, or as much. */
 static bool wants_operators(const struct inq_cli *cli)
 {
     const char *only = cli->value[INQ_OPT_ONLY];
     const char *table = cli->value[INQ_OPT_TABLE];
-    bool asked = strcmp(cli->command->name, "analyze") == 0 &&
+    const char *command = cli->command->name;
+    bool compared = strcmp(command, "check") == 0 || strcmp(command, "compare") == 0;
+    bool asked = strcmp(command, "analyze") == 0 &&
                  (cli->given[INQ_OPT_VERBOSE] || cli->format == INQ_FORMAT_SQLITE ||
                   (only != NULL && strstr(only, "kernels") != NULL) ||
                   (table != NULL && strcmp(table, "kernels") == 0));
-    return asked || executes_shapes(cli);
+    return asked || compared || executes_shapes(cli);
 }
 
 /* ---- --redact: names out of a run before anything is said of it ------------------------------ */

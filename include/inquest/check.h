@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate: a run or a schedule measured, and compared with a baseline that a team keeps.
  *
- * A measure of a recorded run is the median over its steps, a ratio the mean of their middle
- * three fifths, with an interval of 95 % confidence that
+ * A measure of a recorded run is the median over its steps, a ratio the mean of their middle four
+ * fifths, with an interval of 95 % confidence that
  * assumes nothing about how steps are distributed: it ends between the k-th and the next value
  * from either end, where k is the largest number with 2 P(B < k) <= 0.05 for B binomial(n, 1/2),
  * by interpolation. Fewer than six steps cannot give 95 %: the interval is then all of them, fewer

@@ -12,6 +12,9 @@ int inq_snapshot_add(struct inq_snapshot *snapshot, enum inq_measure_kind kind, 
 int inq_snapshot_add_finding(struct inq_snapshot *snapshot, const char *id,
                              enum inq_severity severity, const char *title, struct inq_err *err);
 const struct inq_measure *inq_snapshot_find(const struct inq_snapshot *snapshot, const char *name);
+/* The name of another kind's measure for the same ranks, in buf. */
+const char *inq_measure_like(const struct inq_measure *of, enum inq_measure_kind kind, char *buf,
+                             size_t size);
 /* The kind that a name is of, "compute_ns.stage2" or, when `loose`, "compute" too; -1: none. */
 int inq_measure_kind_of(const char *name, size_t len, bool loose);
 

@@ -138,6 +138,14 @@ const struct inq_measure *inq_snapshot_find(const struct inq_snapshot *snapshot,
     return found && at < snapshot->n ? &snapshot->measures[at] : NULL;
 }
 
+const char *inq_measure_like(const struct inq_measure *of, enum inq_measure_kind kind, char *buf,
+                             size_t size)
+{
+    const char *suffix = strchr(of->name, '.');
+    (void)snprintf(buf, size, "%s%s", infos[kind].name, suffix != NULL ? suffix : "");
+    return buf;
+}
+
 static bool same_name(const char *full, const char *name, size_t len, bool loose)
 {
     size_t full_len = strlen(full);
@@ -228,12 +236,12 @@ static struct inq_measure of_sorted(const double *values, size_t n)
     return m;
 }
 
-/* Of sorted values: the mean without a fifth of them at either end, without one at least. In a
- * short recording it varies a fifth less from run to run than their median does, and one step that
- * is far off moves neither. */
+/* Of sorted values: the mean without a tenth of them at either end, without one at least. Of normal
+ * steps it varies from run to run by 3 % more than the mean does, where their median varies by 18
+ * to 24 % more; and one step that is far off moves neither. */
 static double middle_mean(const double *sorted, size_t n)
 {
-    size_t cut = n < FEWEST ? 0 : n < 10 ? 1 : n / 5;
+    size_t cut = n < FEWEST ? 0 : n < 20 ? 1 : n / 10;
     return inq_mean(sorted + cut, n - 2 * cut);
 }
 

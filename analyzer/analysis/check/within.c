@@ -32,11 +32,8 @@ static size_t stages_in(const struct inq_snapshot *s)
 static const struct inq_measure *like(const struct inq_snapshot *s, const struct inq_check_row *row,
                                       enum inq_measure_kind kind)
 {
-    const char *suffix = strchr(row->now.name, '.');
     char name[INQ_MEASURE_NAME];
-    (void)snprintf(name, sizeof name, "%s%s", inq_measure_info(kind)->name,
-                   suffix != NULL ? suffix : "");
-    return inq_snapshot_find(s, name);
+    return inq_snapshot_find(s, inq_measure_like(&row->now, kind, name, sizeof name));
 }
 
 /* ---- those that changed alike ----------------------------------------------------------------*/
@@ -84,16 +81,16 @@ static double against_alike(const struct inq_check_row *of, const struct inq_sna
 
 /* ---- a stage against one run -----------------------------------------------------------------*/
 
-/* By simulation, of pairs of runs of a job whose stages have a rank each one in 140 has one above
- * its line by chance; one that is 3 % slower is found in 92 % of 4 and 93 % of 8 stages, as often
- * as by the best of tests (the likelihood ratio of all stages' times) with as many false alarms: no
- * line finds 95 % below one in 60. Where ranks share stages so little varies that the least a stage
- * is told for decides: of two ranks each one pair in 1,000 is above, and 99 % are found. Of 1,008
- * pairs of both kinds that bench_gate made 8 were above, and 94.5 % were found. */
+/* Of pairs of runs of a job whose stages have a rank each one in 110 has one above its line by
+ * chance (bench_gate's noise, all pairs of 400 runs), and 91 % of those that are 3 % slower are
+ * found: the best of tests, the likelihood ratio of all stages' times, finds 92 % with as many
+ * false alarms. Where ranks share stages so little varies that the least a stage is told for
+ * decides: of two ranks each one pair in 1,400 is above, and 99 % are found. Of 1,008 pairs of both
+ * kinds that bench_gate made 4 were above, and 95.6 % were found. */
 static const double ABOVE_BY_CHANCE = 0.007;
 static const double LEAST_AGAINST_ONE = 0.017;
 /* Half of a median's interval in deviations of the mean of the middle values, of ten normal steps;
- * 2.3 of a hundred. */
+ * 2.4 of a hundred. */
 static const double HALF_IN_DEVIATIONS = 2.5;
 
 /* So many deviations one of n normal values is above with this probability, or a little less. */

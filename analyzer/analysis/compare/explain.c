@@ -3,6 +3,7 @@
 #include "analysis/compare/compare.h"
 
 #include "base/arena_text.h"
+#include "inquest/memory.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -118,6 +119,8 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
     const char *part = inq_arena_time(c->arena, coll->loss_ns[loss]);
     const char *text = "";
     bool less = coll->loss_ns[loss] < 0;
+    char now[32];
+    char was[32];
     if (loss == INQ_LOSS_BYTES) {
         const char *work =
             c->work == 1.0 ? ""
@@ -125,12 +128,12 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
         /* what crosses the bus grows with the group, though each rank passes as much */
         bool other_groups = coll->group_size[0] > 0 && coll->group_size[1] > 0 &&
                             coll->group_size[0] != coll->group_size[1];
-        text = inq_arena_asprintf(c->arena,
-                                  "mostly %s bytes for the work (%s): %.3g MB per rank and step, "
-                                  "%.3g before%s%s",
-                                  less ? "fewer" : "more", part, coll->bytes[1] / 1e6,
-                                  coll->bytes[0] / 1e6, other_groups ? say_groups(c, coll) : "",
-                                  work != NULL ? work : "");
+        text = inq_arena_asprintf(
+            c->arena, "mostly %s bytes for the work (%s): %s per rank and step, %s before%s%s",
+            less ? "fewer" : "more", part,
+            inq_size_format(coll->bytes[1], INQ_SIZE_DECIMAL, now, sizeof now),
+            inq_size_format(coll->bytes[0], INQ_SIZE_DECIMAL, was, sizeof was),
+            other_groups ? say_groups(c, coll) : "", work != NULL ? work : "");
     } else if (loss == INQ_LOSS_BANDWIDTH) {
         text =
             inq_arena_asprintf(c->arena, "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before%s",

@@ -820,15 +820,15 @@ static struct inq_workload_item *item_of(struct inq_workload *work,
     return &work->items[work->n++];
 }
 
-static bool is_math(const struct inq_trace *trace, const struct tally *t)
+static bool is_math(const char *kernel)
 {
-    return inq_kernel_kind_of(inq_trace_str(trace, t->name)) == INQ_KERNEL_MATH;
+    return inq_kernel_kind_of(kernel) == INQ_KERNEL_MATH;
 }
 
 static void add_item(struct inq_workload *work, const struct inq_trace *trace,
                      const struct tally *t, size_t steps, int64_t total_ns)
 {
-    struct inq_workload_item item = {.math = is_math(trace, t)};
+    struct inq_workload_item item = {.math = is_math(inq_trace_str(trace, t->name))};
     cut(item.what, sizeof item.what, inq_trace_str(trace, t->what));
     cut(item.shape, sizeof item.shape, inq_trace_str(trace, t->dims));
     struct inq_workload_item *to = item_of(work, &item);
@@ -855,26 +855,20 @@ static bool is_even(const struct inq_run_record *r, const struct inq_peer_groups
     return true;
 }
 
-static bool is_update(const struct inq_trace *trace, const struct tally *t)
-{
-    return inq_kernel_kind_of(inq_trace_str(trace, t->name)) == INQ_KERNEL_UPDATE;
-}
-
 /* How often what runs least does so on a rank: embeddings and losses do once for each micro-batch.
- */
-static int32_t passes_of(const struct inq_run_record *r, const struct tallies *t)
+ * By kernels: an operator on tensors of one shape may run once in a step. */
+static int32_t passes_of(const struct inq_run_record *r)
 {
-    const struct inq_trace *trace = r->report->trace;
     const struct inq_pipeline *pipeline = r->report->pipeline;
     uint64_t least = 0;
     if (pipeline != NULL) {
         return pipeline->microbatches;
     }
-    for (size_t i = 0; i < t->n; i++) {
-        uint64_t count = t->at[i].count;
-        if (count % r->n_cells == 0 && !is_update(trace, &t->at[i]) &&
-            (least == 0 || count < least)) {
-            least = count;
+    for (size_t i = 0; i < r->n_kernels; i++) {
+        const struct inq_record_kernel *k = &r->kernels[i];
+        bool update = inq_kernel_kind_of(k->name) == INQ_KERNEL_UPDATE;
+        if (k->count % r->n_cells == 0 && !update && (least == 0 || k->count < least)) {
+            least = k->count;
         }
     }
     return (int32_t)(least / r->n_cells);
@@ -894,15 +888,17 @@ static int fill_work(struct inq_run_record *r, const struct inq_peer_groups *rol
     }
     int code = inq_sort(t->at, t->n, sizeof *t->at, by_time, &trace, err);
     bool whole = r->n_cells == r->n_steps * ranks;
+    for (size_t i = 0; i < r->n_kernels; i++) {
+        math += is_math(r->kernels[i].name) ? (double)r->kernels[i].count : 0.0;
+    }
     for (size_t i = 0; code == INQ_OK && i < t->n; i++) {
-        math += is_math(trace, &t->at[i]) ? (double)t->at[i].count : 0.0;
         if (whole && t->at[i].count % r->n_steps == 0) {
             add_item(work, trace, &t->at[i], r->n_steps, t->total_ns);
         }
     }
     work->kernels = (int64_t)llround(kernels / (double)r->n_steps);
     work->math = (int64_t)llround(math / (double)r->n_steps);
-    work->passes = passes_of(r, t);
+    work->passes = passes_of(r);
     work->replicas = (int32_t)(ranks / (roles->n > 0 ? roles->n : 1));
     work->even = is_even(r, roles, t);
     return code;

@@ -2,6 +2,8 @@
 /* Whether two runs do the same work in a step. */
 #include "inquest/check.h"
 
+#include "trace/trace.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +53,8 @@ static struct factor factor_of(const struct inq_workload_item *now,
     return (struct factor){now->count / common, base->count / common};
 }
 
-/* How often what changed repeats in either run: the largest numbers that divide all counts. */
+/* How often what changed repeats in either run: the largest numbers that divide all counts but
+ * those of updates, which run once for all micro-batches. */
 struct scaled {
     double share, otherwise, all;
     int64_t now, base;
@@ -72,8 +75,9 @@ static struct scaled scale_by(const struct inq_workload *now, const struct inq_w
         s.all += was->share;
         s.share += same ? was->share : 0.0;
         s.otherwise += !same && own.now != own.base ? was->share : 0.0;
-        s.now = same ? gcd(is->count, s.now) : s.now;
-        s.base = same ? gcd(was->count, s.base) : s.base;
+        bool repeats = same && inq_kernel_kind_of(was->what) != INQ_KERNEL_UPDATE;
+        s.now = repeats ? gcd(is->count, s.now) : s.now;
+        s.base = repeats ? gcd(was->count, s.base) : s.base;
     }
     return s;
 }
@@ -126,7 +130,7 @@ static bool is_scaled(const struct inq_workload *now, const struct inq_workload 
         return false;
     }
     struct scaled s = scale_by(now, base, by);
-    if (s.share < SCALED_LEAST * s.all || s.otherwise > OTHERWISE_MOST * s.all) {
+    if (s.now == 0 || s.share < SCALED_LEAST * s.all || s.otherwise > OTHERWISE_MOST * s.all) {
         return false;
     }
     say_scaled(now, base, &s, text, size);

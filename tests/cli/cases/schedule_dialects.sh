@@ -8,3 +8,7 @@ for kind in looped-bfs interleaved-zb seq1f1b; do
     "$INQ" schedule show $kind.csv | sed -n 1,2p
     "$INQ" schedule lint $kind.csv | head -n 1
 done
+# what no letter tells is told: B is the input gradient alone in 2024, and full today
+printf '0F0,0F1,0B0,0B1\n' >bare.csv
+"$INQ" schedule convert bare.csv -q && "$INQ" schedule convert bare.csv --dialect 2024 -q
+"$INQ" schedule convert old.csv --dialect current -q | head -n 1

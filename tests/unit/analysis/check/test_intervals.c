@@ -65,7 +65,7 @@ static void interval__of_steps(void **state)
     assert_true(m.value == 0.3 && m.low == 0.1 && m.high == 0.4);
 }
 
-/* The mean without a fifth at either end, one at least, and never beside the interval. */
+/* The mean without a tenth at either end, one at least, and never beside the interval. */
 static void interval__of_ratios_is_around_the_mean_of_the_middle(void **state)
 {
     (void)state;
@@ -75,8 +75,16 @@ static void interval__of_ratios_is_around_the_mean_of_the_middle(void **state)
     assert_true(inq_measure_of_ratios(four, 4).value == 1.5);
     double nine[] = {9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 14.0, 900.0};
     assert_true(fabs(inq_measure_of_ratios(nine, 9).value - 43.0 / 7.0) < 1e-12);
-    double ten[] = {9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 14.0, 900.0, 0.0};
-    assert_true(inq_measure_of_ratios(ten, 10).value == 29.0 / 6.0);
+    double most[20] = {900.0, 900.0, 0.0, 0.0}; /* one of 19, two of 20 go at either end */
+    for (size_t i = 4; i < 20; i++) {
+        most[i] = i % 2 == 0 ? 10.0 : 30.0;
+    }
+    assert_true(inq_measure_of_ratios(most, 20).value == 20.0);
+    double one[19] = {900.0, 32.0, 0.0, 12.0};
+    for (size_t i = 4; i < 19; i++) {
+        one[i] = i % 2 == 0 ? 10.0 : 30.0;
+    }
+    assert_true(fabs(inq_measure_of_ratios(one, 19).value - 334.0 / 17.0) < 1e-12);
     double skewed[40] = {
         0}; /* 28 of 1, 12 of 100: the median is 1, the mean of the middle is not */
     for (size_t i = 0; i < 40; i++) {

@@ -76,6 +76,21 @@ static void workload__says_what_differs(void **state)
     }
 }
 
+/* A layer multiplies four times forward and eight backward, and attends once each way. Ranks that
+ * run more kernels than their peers are told: what they do is no more layers. */
+static void workload__is_counted_over_all_ranks(void **state)
+{
+    (void)state;
+    struct inq_workload even = work_of("dp=2,layers=3,micro_batches=4");
+    struct inq_workload uneven = work_of("dp=2,layers=3,fault=more_work:rank=1:factor=1.4");
+    assert_int_equal(even.passes, 4);
+    assert_int_equal(even.replicas, 2);
+    assert_int_equal(even.math, 14 * 3 * 4 * 2);
+    assert_true(even.kernels > even.math);
+    assert_true(even.even);
+    assert_false(uneven.even);
+}
+
 static struct inq_workload products(int64_t count, const char *shape, int64_t small)
 {
     struct inq_workload work = {
@@ -112,6 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workload__says_what_differs),
+        cmocka_unit_test(workload__is_counted_over_all_ranks),
         cmocka_unit_test(workload__shapes_and_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

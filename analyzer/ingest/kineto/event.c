@@ -448,8 +448,8 @@ static int add_op(struct inq_kineto *k, const struct inq_scan_event *event, int6
     return code;
 }
 
-int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
-                     int64_t offset)
+static int take_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                      int64_t offset)
 {
     if (k->exported) {
         bool known = false;
@@ -479,4 +479,12 @@ int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, e
     default:
         return INQ_OK;
     }
+}
+
+int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                     int64_t offset)
+{
+    int code = take_event(k, event, cat, offset);
+    k->named.p = NULL; /* other text will be there */
+    return code;
 }

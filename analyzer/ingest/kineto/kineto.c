@@ -489,7 +489,7 @@ static void unquote(struct inq_scan_event *event, enum inq_scan_field field)
 }
 
 /* Whether a kernel leaves damage: it is counted once, where the event is taken in. */
-static bool is_odd(const struct inq_kineto *k, const struct inq_scan_event *event)
+static bool is_odd(struct inq_kineto *k, const struct inq_scan_event *event)
 {
     return !INQ_HAS(event, TS) || event->number[INQ_FIELD_TS] > INQ_KINETO_MAX_TIME ||
            (INQ_HAS(event, DUR) && event->number[INQ_FIELD_DUR] > INQ_KINETO_MAX_TIME) ||

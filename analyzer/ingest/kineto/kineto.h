@@ -117,6 +117,9 @@ struct inq_kineto {
 
     /* names */
     uint32_t memo[INQ_NAME_MEMO]; /* string ids by a cheap hash of the text */
+    struct inq_text
+        named; /* the text of the event at hand whose id was had last: kernels ask thrice */
+    inq_str named_id;
     struct inq_kernel_classes classes;
     char *scratch;            /* [INQ_SCAN_MAX_STRING] */
     struct inq_text cat_text; /* the last category looked up */

@@ -30,12 +30,20 @@ static uint32_t memo_slot(struct inq_text text)
     return (uint32_t)(h >> 32) % INQ_NAME_MEMO;
 }
 
-/* The id of a plain text, if the memo has it; else 0. */
-static inq_str recall(const struct inq_kineto *k, struct inq_text text, uint32_t slot)
+/* The id of a plain text, if it is known; else 0. */
+static inq_str recall(struct inq_kineto *k, struct inq_text text, uint32_t *slot)
 {
-    inq_str known = k->memo[slot];
+    if (text.p == k->named.p && text.n == k->named.n) {
+        return k->named_id;
+    }
+    *slot = memo_slot(text);
+    inq_str known = k->memo[*slot];
     const struct inq_strtab_row *row = known != 0 ? &k->shard->names.rows[known] : NULL;
     bool same = row != NULL && row->len == text.n && memcmp(row->text, text.p, text.n) == 0;
+    if (same) {
+        k->named = text;
+        k->named_id = known;
+    }
     return same ? known : 0;
 }
 
@@ -49,9 +57,10 @@ static bool is_plain(struct inq_text text)
     return bad == 0 && text.n <= INQ_SCAN_MAX_STRING;
 }
 
-bool inq_kineto_is_plain(const struct inq_kineto *k, struct inq_text text)
+bool inq_kineto_is_plain(struct inq_kineto *k, struct inq_text text)
 {
-    return recall(k, text, memo_slot(text)) != 0 || is_plain(text);
+    uint32_t slot;
+    return recall(k, text, &slot) != 0 || is_plain(text);
 }
 
 static int intern_decoded(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id)
@@ -79,8 +88,8 @@ int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, 
     if (text.n == 0) {
         return INQ_OK;
     }
-    uint32_t slot = memo_slot(text);
-    *id = recall(k, text, slot);
+    uint32_t slot = 0;
+    *id = recall(k, text, &slot);
     if (*id != 0) {
         return INQ_OK;
     }

@@ -6,7 +6,7 @@
 #include "ingest/kineto/kineto.h"
 
 /* Whether the text means itself: printable ASCII without escapes, not too long. */
-bool inq_kineto_is_plain(const struct inq_kineto *k, struct inq_text text);
+bool inq_kineto_is_plain(struct inq_kineto *k, struct inq_text text);
 /* Interns a text as written; damage in it is counted at `offset`. */
 int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
 

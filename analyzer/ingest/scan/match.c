@@ -46,5 +46,15 @@ static inline uint32_t digits_at(const char *p)
     return mask;
 }
 
+static inline bool run_at(const char *p, const struct inq_shape_node *node)
+{
+    const struct inq_shape_run *run = &node->run;
+    bool within = true;
+    for (unsigned i = 0; i <= node->run_len && within; i++) {
+        within = (unsigned char)((unsigned char)p[i] - run->low[i]) <= run->span[i];
+    }
+    return within;
+}
+
 #define MATCH inq_shape_match_plain
 #include "ingest/scan/match.h"

@@ -1,18 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matcher of event shapes, as text that is compiled once for each kind of machine. The
- * including file defines MATCH, the name of the function, and literal_at(p, node)   whether the
- * node's literal is at p (64 bytes there are readable) mask_of(p, c)         a bit for each of the
- * 64 bytes at p that is c digits_at(p)          a bit for each of the 32 bytes at p that is a digit
+ * including file defines MATCH, the name of the function, and
+ * - literal_at(p, node): whether the node's literal is at p (64 bytes there are readable)
+ * - run_at(p, node): whether the node's run is at p (INQ_SHAPE_RUN bytes there are readable)
+ * - mask_of(p, c): a bit for each of the 64 bytes at p that is c
+ * - digits_at(p): a bit for each of the 32 bytes at p that is a digit
  * All of them may read beyond `end`: sources keep bytes readable behind their text, and nothing is
  * accepted that does not end in front of it. */
 
-enum { STEP_BYTES = 64, MAX_SKIP = 64 << 10, MAX_TIME_DIGITS = 16, MAX_DECIMALS = 16 };
+enum {
+    STEP_BYTES = 64,
+    MAX_SKIP = 64 << 10,
+    MAX_TIME_DIGITS = 16,
+    MAX_DECIMALS = 16,
+    MAX_STEPS = 16,
+    /* Text comes out of the second cache, where inflating it left it: an event's worth of lines is
+     * fetched for each event, three or four events ahead (a tenth of the matcher's time). */
+    PREFETCH_AHEAD = 768,
+    PREFETCH_LINES = 4
+};
 
 /* Where the matcher is in an event. */
 struct match {
     struct inq_shapes *shapes;
     struct inq_scan_event *event;
     const char *end;
+    struct inq_shape_step steps[MAX_STEPS]; /* of this event: those that a run may hold */
+    unsigned n_steps;
 };
 
 /* Value of 1 to 8 digits: all are put to work at once, pairwise. */
@@ -129,7 +143,28 @@ static inline unsigned parse_decimals(const char *p, unsigned n)
     return a * 100 + b * 10 + c + (n > 3 && p[3] >= '5' ? 1 : 0);
 }
 
-/* Microseconds as ns. */
+/* Takes microseconds in as ns; false when those are too many. */
+static inline bool take_time(struct match *m, int field, const char *digits, unsigned whole,
+                             unsigned width)
+{
+    uint64_t value = parse_digits(digits, whole) * 1000;
+    bool fraction = width > whole;
+    if (fraction) {
+        value += parse_decimals(digits + whole + 1, width - whole - 1);
+    }
+    if (field == INQ_FIELD_TS) {
+        m->event->fraction = fraction;
+    }
+    m->event->number[field] = (int64_t)value;
+    return value <= (uint64_t)INT64_MAX;
+}
+
+static inline void take_number(struct match *m, int field, int64_t value)
+{
+    m->event->number[field] = value;
+    m->event->text[field].p = NULL;
+}
+
 static inline bool read_time(struct match *m, struct inq_shape_node *node, const char **p)
 {
     struct extent e;
@@ -137,17 +172,8 @@ static inline bool read_time(struct match *m, struct inq_shape_node *node, const
     if (!measure(node, digits, true, &e)) {
         return false;
     }
-    uint64_t value = parse_digits(digits, e.whole) * 1000;
-    bool fraction = e.width > e.whole;
-    if (fraction) {
-        value += parse_decimals(digits + e.whole + 1, e.width - e.whole - 1);
-    }
-    if (node->field == INQ_FIELD_TS) {
-        m->event->fraction = fraction;
-    }
-    m->event->number[node->field] = (int64_t)value;
     *p += e.width;
-    return value <= (uint64_t)INT64_MAX && ends_value(**p);
+    return take_time(m, node->field, digits, e.whole, e.width) && ends_value(**p);
 }
 
 static inline bool read_number(struct match *m, struct inq_shape_node *node, const char **p)
@@ -156,9 +182,8 @@ static inline bool read_number(struct match *m, struct inq_shape_node *node, con
     if (!measure(node, *p, false, &e)) {
         return false;
     }
-    uint64_t value = parse_digits(*p + e.sign, e.whole);
-    m->event->number[node->field] = e.sign != 0 ? -(int64_t)value : (int64_t)value;
-    m->event->text[node->field].p = NULL;
+    int64_t value = (int64_t)parse_digits(*p + e.sign, e.whole);
+    take_number(m, node->field, e.sign != 0 ? -value : value);
     *p += e.width;
     return ends_value(**p);
 }
@@ -438,18 +463,64 @@ static inline const char *match_end(struct match *m, const struct inq_shape_node
     return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, p) : pass_gap(m, p);
 }
 
+/* Whether the node's run is at p, whose numbers are read then. */
+static inline bool read_run(struct match *m, struct inq_shape_node *node, const char *p)
+{
+    struct inq_shape_run *run = &node->run;
+    if (!run_at(p, node) || (run->leaf != NULL && m->end - p <= node->run_len)) {
+        return false;
+    }
+    for (unsigned i = 0; i < run->n_numbers; i++) {
+        const struct inq_run_number *n = &run->numbers[i];
+        const char *digits = p + n->at;
+        if (n->slot == INQ_SLOT_NUMBER) {
+            take_number(m, n->field, (int64_t)parse_digits(digits, n->whole));
+        } else if (!take_time(m, n->field, digits, n->whole, n->width)) {
+            return false;
+        }
+    }
+    run->misses = 0;
+    return true;
+}
+
+/* Durations are as wide as those before too seldom; names change, and kernels have to be read to
+ * their end. */
+static inline void note_step(struct match *m, struct inq_shape_node *node, const char *from,
+                             const char *to)
+{
+    bool wanted = node->slot >= INQ_SLOT_SKIP
+                      ? node->field != INQ_FIELD_NAME && !node->leaf->watch
+                      : node->slot != INQ_SLOT_STRING && node->field != INQ_FIELD_DUR;
+    if (wanted && to - from < INQ_SHAPE_RUN && m->n_steps < MAX_STEPS) {
+        m->steps[m->n_steps++] = (struct inq_shape_step){node, from, to};
+    }
+}
+
 /* Follows the trie from `node`, one of siblings. Returns where the next event starts, or NULL. */
 static inline const char *match_from(struct match *m, struct inq_shape_node *node, const char *p,
                                      struct inq_shape_leaf **leaf)
 {
+    m->n_steps = 0;
     while (node != NULL) {
         struct inq_shape_node *next = node->sibling;
-        if (literal_at(p, node)) {
+        if (node->run_len > 0 && read_run(m, node, p)) {
+            p += node->run_len;
+            if (node->run.leaf != NULL) {
+                *leaf = node->run.leaf;
+                return p;
+            }
+            next = node->run.next;
+        } else if (literal_at(p, node)) {
             const char *q = p + node->len;
             if (node->slot >= INQ_SLOT_SKIP) {
-                return match_end(m, node, q, leaf);
+                q = match_end(m, node, q, leaf);
+                if (q != NULL) {
+                    note_step(m, node, p, q);
+                }
+                return q;
             }
             if (node->child != NULL && read_slot(m, node, &q)) {
+                note_step(m, node, p, q);
                 p = q;
                 next = node->child;
             }
@@ -477,18 +548,27 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
                                    struct inq_scan_event *event, const char **start,
                                    uint64_t *dropped)
 {
-    struct match m = {.shapes = shapes, .event = event, .end = end};
+    struct match m;
+    m.shapes = shapes;
+    m.event = event;
+    m.end = end;
     struct inq_shape_leaf *last = shapes->last_leaf;
     const struct inq_shape_leaf *delivered = NULL;
     const char *at = *p;
     uint64_t count = 0;
     while (end - at > STEP_BYTES) {
+        for (unsigned i = 0; i < PREFETCH_LINES; i++) {
+            __builtin_prefetch(at + PREFETCH_AHEAD + STEP_BYTES * i);
+        }
         struct inq_shape_node *first = first_node(shapes, last->follow, at);
         struct inq_shape_leaf *leaf = NULL;
         const char *next = match_from(&m, first, at, &leaf);
         if (next == NULL || (leaf->action == INQ_SHAPE_DROP_OP &&
                              is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {
             break;
+        }
+        if (m.n_steps > 0) {
+            inq_shape_learn_runs(m.steps, m.n_steps);
         }
         last->follow = first;
         last = leaf;

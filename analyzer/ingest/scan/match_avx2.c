@@ -47,6 +47,18 @@ static inline uint32_t digits_at(const char *p)
     return equal(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
 }
 
+static inline bool run_at(const char *p, const struct inq_shape_node *node)
+{
+    const struct inq_shape_run *run = &node->run;
+    __m256i same = _mm256_set1_epi8(-1);
+    for (unsigned i = 0; i <= node->run_len; i += 32) {
+        __m256i above = _mm256_sub_epi8(load(p + i), load(run->low + i));
+        __m256i least = _mm256_min_epu8(above, load(run->span + i));
+        same = _mm256_and_si256(same, _mm256_cmpeq_epi8(least, above));
+    }
+    return _mm256_movemask_epi8(same) == -1;
+}
+
 #define MATCH inq_shape_match_avx2
 #include "ingest/scan/match.h"
 

@@ -34,6 +34,18 @@ static inline uint32_t digits_at(const char *p)
                                   _mm256_set1_epi8(10));
 }
 
+static inline __mmask64 outside(const char *p, const struct inq_shape_run *run, unsigned at)
+{
+    __m512i above = _mm512_sub_epi8(_mm512_loadu_si512(p + at), _mm512_load_si512(run->low + at));
+    return _mm512_cmpgt_epu8_mask(above, _mm512_load_si512(run->span + at));
+}
+
+static inline bool run_at(const char *p, const struct inq_shape_node *node)
+{
+    const struct inq_shape_run *run = &node->run;
+    return (outside(p, run, 0) | outside(p, run, 64) | outside(p, run, 128)) == 0;
+}
+
 #define MATCH inq_shape_match_avx512
 #include "ingest/scan/match.h"
 

@@ -14,10 +14,8 @@ int inq_shapes_init(struct inq_shapes *shapes, const char mark_a[8], const char 
     *shapes = (struct inq_shapes){0};
     memcpy(&shapes->marks[0], mark_a, 8);
     memcpy(&shapes->marks[1], mark_b, 8);
-    shapes->nodes = inq_mem_zalloc(INQ_SHAPE_MAX_NODES, sizeof *shapes->nodes);
     shapes->leaves = inq_mem_zalloc(MAX_LEAVES, sizeof *shapes->leaves);
-    if (shapes->nodes == NULL || shapes->leaves == NULL) {
-        inq_shapes_release(shapes);
+    if (shapes->leaves == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for event shapes");
     }
     shapes->last_leaf = shapes->leaves;
@@ -27,7 +25,9 @@ int inq_shapes_init(struct inq_shapes *shapes, const char mark_a[8], const char 
 void inq_shapes_release(struct inq_shapes *shapes)
 {
     inq_arena_release(&shapes->arena);
-    inq_mem_free(shapes->nodes);
+    for (size_t i = 0; i < sizeof shapes->blocks / sizeof *shapes->blocks; i++) {
+        inq_mem_free(shapes->blocks[i]);
+    }
     inq_mem_free(shapes->leaves);
     *shapes = (struct inq_shapes){0};
 }
@@ -43,7 +43,7 @@ struct learner {
     const char *literal;           /* start of the text that the next node has to hold */
     const char *stop;              /* of the event */
     uint64_t seen;                 /* fields */
-    bool done, failed;
+    bool done, failed, no_memory;
 };
 
 static void set_literal(struct inq_shape_node *node, const char *p, size_t n)
@@ -60,6 +60,29 @@ static bool same_node(const struct inq_shape_node *a, const struct inq_shape_nod
            memcmp(a->literal, b->literal, sizeof a->literal) == 0;
 }
 
+/* A node like that one, with literals in one line of the cache each; NULL (and the learner fails)
+ * when there are too many or there is no memory. */
+static struct inq_shape_node *new_node(struct learner *l, const struct inq_shape_node *node)
+{
+    struct inq_shapes *s = l->shapes;
+    void **block =
+        &s->blocks[s->n_nodes / INQ_SHAPE_BLOCK % (sizeof s->blocks / sizeof *s->blocks)];
+    if (s->n_nodes < INQ_SHAPE_MAX_NODES && *block == NULL) {
+        *block = inq_mem_zalloc(INQ_SHAPE_BLOCK + 1, sizeof *node);
+        l->no_memory = *block == NULL;
+    }
+    if (s->n_nodes == INQ_SHAPE_MAX_NODES || *block == NULL) {
+        l->failed = true;
+        return NULL;
+    }
+    size_t align = _Alignof(struct inq_shape_node);
+    size_t before = (align - (uintptr_t)*block % align) % align;
+    struct inq_shape_node *nodes = (void *)((char *)*block + before);
+    struct inq_shape_node *fresh = &nodes[s->n_nodes++ % INQ_SHAPE_BLOCK];
+    *fresh = *node;
+    return fresh;
+}
+
 /* Finds the node among the children of the learner's parent, or hangs it behind them. */
 static void descend(struct learner *l, const struct inq_shape_node *node)
 {
@@ -72,14 +95,8 @@ static void descend(struct learner *l, const struct inq_shape_node *node)
         }
         link = &(*link)->sibling;
     }
-    if (s->n_nodes == INQ_SHAPE_MAX_NODES) {
-        l->failed = true;
-        return;
-    }
-    struct inq_shape_node *fresh = &s->nodes[s->n_nodes++];
-    *fresh = *node;
-    *link = fresh;
-    l->parent = fresh;
+    *link = new_node(l, node);
+    l->parent = *link;
 }
 
 /* Puts the text up to `end` into a node (several, if it is long) that is followed by a slot. */
@@ -124,7 +141,8 @@ static void add_leaf(struct learner *l, unsigned depth, bool in_string)
         struct inq_text cat = l->event->text[INQ_FIELD_CAT];
         leaf.cat.p = inq_arena_strndup(&s->arena, cat.p, cat.n);
         leaf.cat.n = cat.n;
-        l->failed = leaf.cat.p == NULL;
+        l->no_memory = leaf.cat.p == NULL;
+        l->failed = l->no_memory;
     }
     node->leaf = &s->leaves[++s->n_leaves];
     node->depth = (uint8_t)depth;
@@ -376,8 +394,7 @@ int inq_shapes_learn(struct inq_shapes *shapes, const char *start, const char *s
         step(&l, &scan, open, &depth, &key);
     }
     shapes->refused += l.failed;
-    if (l.failed && shapes->leaves[shapes->n_leaves].cat.p == NULL &&
-        shapes->leaves[shapes->n_leaves].cat.n > 0) {
+    if (l.no_memory) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for event shapes");
     }
     return INQ_OK;

@@ -14,7 +14,15 @@
 #include "base/arena.h"
 #include "ingest/scan/scan.h"
 
-enum { INQ_SHAPE_LITERAL = 64, INQ_SHAPE_MAX_NODES = 4096, INQ_SHAPE_MAX_INDENT = 40 };
+enum {
+    INQ_SHAPE_LITERAL = 64,
+    INQ_SHAPE_MAX_NODES = 4096,
+    INQ_SHAPE_BLOCK = 64, /* nodes allocated at once: small files have few */
+    INQ_SHAPE_MAX_INDENT = 40,
+    INQ_SHAPE_RUN =
+        192, /* flow events, and what follows the duration of an operator, are shorter */
+    INQ_RUN_NUMBERS = 12
+};
 
 /* What follows the literal of a node. */
 enum inq_slot {
@@ -35,8 +43,28 @@ enum inq_shape_action {
     INQ_SHAPE_DELIVER
 };
 
+/* Where the digits of a number are, and what becomes of it. */
+struct inq_run_number {
+    uint8_t at, whole, width; /* bytes of digits, and with decimals */
+    uint8_t slot, field;      /* of its node */
+};
+
+/* Nodes in a row that end with numbers, as wide as they were when they were last followed one by
+ * one, and maybe all of the event behind them: most events repeat the widths of the one before, and
+ * then all is matched at once. */
+struct inq_shape_run {
+    /* of each byte: it is in low .. low + span */
+    _Alignas(INQ_SHAPE_LITERAL) unsigned char low[INQ_SHAPE_RUN];
+    unsigned char span[INQ_SHAPE_RUN];
+    struct inq_shape_node *next; /* what may follow the last node */
+    struct inq_shape_leaf *leaf; /* of an event that ends with the run, else NULL */
+    uint8_t n_numbers;
+    uint8_t misses;                                 /* in a row */
+    struct inq_run_number numbers[INQ_RUN_NUMBERS]; /* those that are read */
+};
+
 struct inq_shape_node {
-    unsigned char literal[INQ_SHAPE_LITERAL];
+    _Alignas(INQ_SHAPE_LITERAL) unsigned char literal[INQ_SHAPE_LITERAL];
     uint64_t mask; /* the low `len` bits */
     uint8_t len;
     uint8_t slot;         /* enum inq_slot */
@@ -48,8 +76,10 @@ struct inq_shape_node {
     struct inq_shape_node *child, *sibling; /* NULL: none */
     struct inq_shape_leaf *leaf;            /* SKIP, END: NULL when it could not be learned */
     /* SKIP: */
-    uint8_t depth;  /* brackets open */
-    bool in_string; /* starts inside of one, just behind its quote */
+    uint8_t depth;            /* brackets open */
+    bool in_string;           /* starts inside of one, just behind its quote */
+    uint8_t run_len;          /* of the run: up to the end of its last number; 0: there is none */
+    struct inq_shape_run run; /* from this node on */
 };
 
 struct inq_shape_leaf {
@@ -65,7 +95,7 @@ struct inq_shape_leaf {
 
 struct inq_shapes {
     struct inq_arena arena;
-    struct inq_shape_node *nodes; /* [MAX_NODES] */
+    void *blocks[INQ_SHAPE_MAX_NODES / INQ_SHAPE_BLOCK]; /* of nodes */
     size_t n_nodes;
     struct inq_shape_leaf *leaves; /* 0: of what came before the first event */
     size_t n_leaves;
@@ -116,6 +146,16 @@ typedef const struct inq_shape_leaf *(*inq_shape_match)(struct inq_shapes *shape
 enum inq_shape_level { INQ_SHAPE_PLAIN, INQ_SHAPE_NEON, INQ_SHAPE_AVX2, INQ_SHAPE_AVX512 };
 enum inq_shape_level inq_shape_level(void);
 inq_shape_match inq_shape_matcher(enum inq_shape_level level);
+
+/* A node that was followed, from where its literal began to where its number ended, or the event's
+ * last one, up to where the next event begins. */
+struct inq_shape_step {
+    struct inq_shape_node *node;
+    const char *from, *to;
+};
+/* Makes runs of those of an event that follow each other. A run that is there is replaced once it
+ * has missed several times in a row: of what alternates, one is as good as the other. */
+void inq_shape_learn_runs(const struct inq_shape_step *steps, size_t n);
 
 /* The matchers: one text (ingest/scan/match.h) compiled for each. On other machines all are the
  * plain one. */

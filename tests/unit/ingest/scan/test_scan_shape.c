@@ -595,6 +595,137 @@ static void shape__a_long_name_is_counted_once(void **state)
     free(w.p);
 }
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* Events of a kind, then one that differs in what a run of theirs holds, then some of them again.
+ */
+static void expect_same_among(const char *usual, const char *odd)
+{
+    for (size_t layout = 0; layout < 2; layout++) {
+        struct writer w = {.layout = &layouts[0], .seed = 1};
+        put(&w, "{\"traceEvents\": [");
+        for (unsigned i = 0; i < 12; i++) {
+            put(&w, "%s\n  {%s%s%s}", i > 0 ? "," : "", layout == 0 ? "\n    " : "",
+                i % 5 == 4 ? odd : usual, layout == 0 ? "\n  " : "");
+        }
+        put(&w, "\n  ]\n}");
+        expect_same(w.p);
+        free(w.p);
+    }
+}
+
+#define FLOW(id, rest)                                                                             \
+    "\"ph\": \"f\", \"id\": " id ", \"pid\": 3, \"tid\": 7, \"ts\": 4458676522709.059, \"cat\": "  \
+    "\"ac2g\", \"name\": " rest
+#define COPY(numbers, rest)                                                                        \
+    "\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"c\", \"pid\": 0, \"tid\": 7, \"ts\": "    \
+    "4458676522709.059, \"dur\": 5, \"args\": {\"device\": 0, " numbers rest "}"
+
+static void shape__runs_hold_nothing_but_other_digits(void **state)
+{
+    (void)state;
+    static const char *const flows[] = {
+        FLOW("34", "\"b3\", \"bp\": 1"),     FLOW("3.", "\"a1\", \"bp\": 1"),
+        FLOW("-4", "\"a1\", \"bp\": 1"),     FLOW("345", "\"a1\", \"bp\": 1"),
+        FLOW("34", "\"a}\", \"bp\": 1"),     FLOW("34", "\"a\\\"\", \"bp\": 1"),
+        FLOW("34", "\"a1\", \"bp\": {"),     FLOW("34", "\"a1\",\n  \"p\": 1"),
+        FLOW("34", "\"a1\", \"bp\": 1,\n}"), FLOW("34", "\"a1\", \"dur\": \"x\""),
+        FLOW("3e", "\"a1\", \"bp\": 1"),     FLOW("34", "\"a1\", \"pid\": 9"),
+    };
+    for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) {
+        expect_same_among(FLOW("12", "\"a1\", \"bp\": 1"), flows[i]);
+    }
+    static const char *const copies[] = {
+        COPY("\"stream\": 8, \"correlation\": 89", ", \"x\": 1"),
+        COPY("\"stream\": 8, \"correlation\": 8.", ", \"x\": 1"),
+        COPY("\"stream\": -8, \"correlation\": 89", ", \"x\": 1"),
+        COPY("\"stream\": 8, \"correlation\": -8", ", \"x\": 1"),
+        COPY("\"stream\": 8, \"correlation\": 8e", ", \"x\": 1"),
+        COPY("\"stream\": 8, \"correlation\": 89", ", \"x\": 1, \"bytes\": 512"),
+        COPY("\"stream\": 8, \"correlation\": 89", ", \"x\": {\"y\": 1}"),
+        COPY("\"stream\": 8, \"correlation\": 89", ", \"x\":\n  1"),
+        COPY("\"stream\": 8, \"correlation\": 890", ", \"x\": 1"),
+    };
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        expect_same_among(COPY("\"stream\": 7, \"correlation\": 12", ", \"x\": 0"), copies[i]);
+    }
+}
+
+/* A document whose last event is cut at each of its bytes: a run must not reach beyond the end. */
+static void shape__runs_end_with_the_text(void **state)
+{
+    (void)state;
+    struct writer w = {.layout = &layouts[0], .seed = 1};
+    put(&w, "{\"traceEvents\": [");
+    size_t last = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        last = w.n;
+        put(&w, "%s\n  {\n    " FLOW("12", "\"a1\", \"bp\": 1") "\n  }", i > 0 ? "," : "");
+    }
+    for (size_t n = last; n < w.n; n++) {
+        char *cut = strndup(w.p, n);
+        assert_non_null(cut);
+        expect_same(cut);
+        free(cut);
+    }
+    free(w.p);
+}
+
+/* A step over `text`, whose literal has `literal` bytes. */
+static struct inq_shape_step step_over(struct inq_shape_node *node, const char *text,
+                                       size_t literal, size_t n)
+{
+    node->len = (uint8_t)literal;
+    node->slot = INQ_SLOT_CHECK;
+    node->field = INQ_FIELD_COUNT;
+    return (struct inq_shape_step){node, text, text + n};
+}
+
+static void shape__a_run_is_replaced_after_eight_misses(void **state)
+{
+    (void)state;
+    struct inq_shape_node a = {.len = 0};
+    struct inq_shape_node b = {.len = 0};
+    const char *narrow = "\"pid\": 12, \"tid\": 34,";
+    const char *wide = "\"pid\": 12, \"tid\": 345,";
+    struct inq_shape_step steps[2] = {step_over(&a, narrow, 7, 9),
+                                      step_over(&b, narrow + 9, 9, 11)};
+    inq_shape_learn_runs(steps, 1); /* one number is no run */
+    assert_int_equal(a.run_len, 0);
+    inq_shape_learn_runs(steps, 2);
+    assert_int_equal(a.run_len, 20);
+    assert_int_equal(b.run_len, 0);
+    assert_int_equal(a.run.low[20], ',');
+    assert_int_equal(a.run.span[20], 0);
+    assert_int_equal(a.run.span[21], UINT8_MAX);
+    assert_int_equal(a.run.span[19], 9);
+    steps[0] = step_over(&a, wide, 7, 9);
+    steps[1] = step_over(&b, wide + 9, 9, 12);
+    for (unsigned i = 0; i < 7; i++) {
+        inq_shape_learn_runs(steps, 2);
+        assert_int_equal(a.run_len, 20);
+    }
+    inq_shape_learn_runs(steps, 2);
+    assert_int_equal(a.run_len, 21);
+}
+
+/* With the byte behind it a run fills what it is compared in, and no more. */
+static void shape__runs_have_191_bytes_at_most(void **state)
+{
+    (void)state;
+    char text[INQ_SHAPE_RUN + 8];
+    memset(text, '7', sizeof text);
+    for (unsigned more = 0; more < 2; more++) {
+        struct inq_shape_node a = {.len = 0};
+        struct inq_shape_node b = {.len = 0};
+        size_t n = INQ_SHAPE_RUN - 1 - 64 + more;
+        struct inq_shape_step steps[2] = {step_over(&a, text, 60, 64),
+                                          step_over(&b, text + 64, 60, n)};
+        inq_shape_learn_runs(steps, 2);
+        assert_int_equal(a.run_len, more == 0 ? INQ_SHAPE_RUN - 1 : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +741,10 @@ int main(void)
         cmocka_unit_test(shape__a_member_that_is_there_twice_counts_once),
         cmocka_unit_test(shape__bad_numbers_of_dropped_events_are_counted),
         cmocka_unit_test(shape__a_long_name_is_counted_once),
+        cmocka_unit_test(shape__runs_hold_nothing_but_other_digits),
+        cmocka_unit_test(shape__runs_end_with_the_text),
+        cmocka_unit_test(shape__a_run_is_replaced_after_eight_misses),
+        cmocka_unit_test(shape__runs_have_191_bytes_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,9 @@
 #include <string.h>
 
 struct row {
-    uint64_t what; /* kind, size, number and spacing of ranks, and of hosts */
-    uint64_t whom; /* the ranks */
+    uint64_t what;  /* kind, size, number and spacing of ranks */
+    uint32_t hosts; /* that these are on */
+    uint64_t whom;  /* the ranks */
     uint32_t collective;
     uint32_t step; /* 0 where the capture is one interval */
     int64_t transfer_ns, last_start_ns;
@@ -36,9 +37,10 @@ struct search {
     const struct inq_step_stats *cells;
     struct row *rows;
     size_t n_rows;
-    struct series *series; /* of one `what` */
+    struct series *series; /* of one `what`, those on fewer hosts first */
     size_t n_series;
-    double *sorted; /* the medians of `series` */
+    double *sorted; /* the medians of those that are compared */
+    size_t n_sorted;
     double *scratch, *off;
     struct inq_intervals *compute; /* [n_ranks] built when first asked for */
     bool *built;
@@ -106,10 +108,10 @@ static void add_row(struct search *s, uint32_t index, const struct inq_coll_figu
     }
     row->what = mix(mix(mix(c->kind, (uint64_t)figures->bytes), c->n_members),
                     (uint64_t)((int64_t)high - low));
-    row->what = mix(row->what, count_hosts(s->trace, c, scratch));
+    row->hosts = count_hosts(s->trace, c, scratch);
 }
 
-static int by_what_whom_and_step(const void *a, const void *b, void *ctx)
+static int by_what_hosts_whom_and_step(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a;
     const struct row *y = b;
@@ -117,6 +119,9 @@ static int by_what_whom_and_step(const void *a, const void *b, void *ctx)
     (void)ctx;
     if (x->what != y->what) {
         return x->what < y->what ? -1 : 1;
+    }
+    if (x->hosts != y->hosts) {
+        return x->hosts < y->hosts ? -1 : 1;
     }
     if (x->whom != y->whom) {
         return x->whom < y->whom ? -1 : 1;
@@ -145,7 +150,7 @@ static int load_rows(struct search *s, struct inq_err *err)
         }
     }
     inq_mem_free(scratch);
-    return inq_sort(s->rows, s->n_rows, sizeof(*s->rows), by_what_whom_and_step, NULL, err);
+    return inq_sort(s->rows, s->n_rows, sizeof(*s->rows), by_what_hosts_whom_and_step, NULL, err);
 }
 
 /* ---- exposure ------------------------------------------------------------------------------ */
@@ -252,7 +257,7 @@ static struct series describe(struct search *s, size_t from, size_t to)
 static size_t place_of(const struct search *s, size_t which)
 {
     size_t low = 0;
-    size_t high = s->n_series;
+    size_t high = s->n_sorted;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -268,7 +273,7 @@ static size_t place_of(const struct search *s, size_t which)
 /* How far the medians lie from `middle_ns`, the one at `place` left out. */
 static double spread_of_others(struct search *s, size_t place, double middle_ns)
 {
-    size_t n = s->n_series - 1;
+    size_t n = s->n_sorted - 1;
 
     if (n < INQ_LINK_FEW_SETS) {
         return 0.0;
@@ -290,7 +295,7 @@ struct usual {
  * all others. */
 static double usual_of(const struct search *s, size_t place)
 {
-    size_t middle = (s->n_series - 2) / 2;
+    size_t middle = (s->n_sorted - 2) / 2;
 
     return s->sorted[middle >= place ? middle + 1 : middle];
 }
@@ -464,6 +469,48 @@ static int add_slow(struct search *s, const struct series *series, double peers_
     return INQ_OK;
 }
 
+/* Compares series[k] with the others that s->sorted has the medians of. */
+static int compare_series(struct search *s, size_t k, double sigma_ns, struct inq_err *err)
+{
+    const struct series *own = &s->series[k];
+    size_t place = place_of(s, k);
+    struct usual usual = {.peers_ns = usual_of(s, place),
+                          .sigma_ns = sigma_ns,
+                          .least = s->n_sorted > INQ_LINK_FEW_SETS ? INQ_LINK_RATIO
+                                                                   : INQ_LINK_RATIO_FEW};
+    if (!is_longer(own, longest_of(s, own), &usual)) {
+        return INQ_OK;
+    }
+    usual.spread_ns = spread_of_others(s, place, usual.peers_ns);
+    if (mark_steps(s, own, &usual, is_steadily_slow(own, &usual)) < 2) {
+        return INQ_OK;
+    }
+    return add_slow(s, own, usual.peers_ns, err);
+}
+
+/* Compares series [from, to), on equally many hosts, with each other. One alone is compared with
+ * those on more hosts, up to `end`: it should not be slower than these. */
+static int compare_like(struct search *s, size_t from, size_t to, size_t end, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    s->n_sorted = (to - from > 1 ? to : end) - from;
+    if (s->n_sorted < 2) {
+        return INQ_OK;
+    }
+    s->links->compared += to - from;
+    for (size_t k = 0; k < s->n_sorted; k++) {
+        s->scratch[k] = s->series[from + k].sigma_ns;
+        s->sorted[k] = s->series[from + k].median_ns;
+    }
+    double sigma_ns = inq_median(s->scratch, s->n_sorted);
+    inq_sort_double(s->sorted, s->n_sorted);
+    for (size_t k = from; code == INQ_OK && k < to; k++) {
+        code = compare_series(s, k, sigma_ns, err);
+    }
+    return code;
+}
+
 /* Compares the sets of ranks that do the same thing: rows [from, to). */
 static int compare_sets(struct search *s, size_t from, size_t to, struct inq_err *err)
 {
@@ -478,31 +525,14 @@ static int compare_sets(struct search *s, size_t from, size_t to, struct inq_err
         s->series[s->n_series++] = describe(s, i, end);
         i = end;
     }
-    if (s->n_series < 2) {
-        return INQ_OK;
-    }
-    s->links->compared += s->n_series;
-    for (size_t k = 0; k < s->n_series; k++) {
-        s->scratch[k] = s->series[k].sigma_ns;
-    }
-    double sigma_ns = inq_median(s->scratch, s->n_series);
-    for (size_t k = 0; k < s->n_series; k++) {
-        s->sorted[k] = s->series[k].median_ns;
-    }
-    inq_sort_double(s->sorted, s->n_series);
-    for (size_t k = 0; code == INQ_OK && k < s->n_series; k++) {
-        const struct series *own = &s->series[k];
-        size_t place = place_of(s, k);
-        struct usual usual = {.peers_ns = usual_of(s, place),
-                              .sigma_ns = sigma_ns,
-                              .least = s->n_series > INQ_LINK_FEW_SETS ? INQ_LINK_RATIO
-                                                                       : INQ_LINK_RATIO_FEW};
-        if (is_longer(own, longest_of(s, own), &usual)) {
-            usual.spread_ns = spread_of_others(s, place, usual.peers_ns);
-            if (mark_steps(s, own, &usual, is_steadily_slow(own, &usual)) >= 2) {
-                code = add_slow(s, own, usual.peers_ns, err);
-            }
+    for (size_t k = 0; code == INQ_OK && k < s->n_series;) {
+        size_t end = k;
+        while (end < s->n_series &&
+               s->rows[s->series[end].from].hosts == s->rows[s->series[k].from].hosts) {
+            end++;
         }
+        code = compare_like(s, k, end, s->n_series, err);
+        k = end;
     }
     return code;
 }

@@ -248,6 +248,23 @@ static void links__between_hosts_are_compared_with_their_like(void **state)
     }
 }
 
+/* Ranks 0 and 3 share a host, the other two stages' links cross: the only link inside a host is
+ * compared with those, which it should not be slower than. */
+static void links__alone_inside_a_host_are_compared_with_those_that_cross(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=3,pp=2,micro_batches=4,layers=2,gpus_per_host=4,steps=6,gz=0,cpu_ops=0,"
+        "fault=slow_link:host=1:links=pp:factor=4",
+        "dp=3,pp=2,micro_batches=4,layers=2,gpus_per_host=4,steps=6,gz=0,cpu_ops=0,"
+        "fault=slow_link:links=pp:rank=3:factor=4"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth t = test_synth_open(specs[i], NULL);
+        assert_int_equal(count(t.report, INQ_FINDING_SLOW_LINK), i);
+        test_synth_close(&t);
+    }
+}
+
 /* Hosts run ahead where the loss is read every fourth step only. */
 static void steps__are_as_long_as_the_work_where_hosts_run_ahead(void **state)
 {
@@ -346,6 +363,7 @@ int main(void)
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
         cmocka_unit_test(links__between_hosts_are_compared_with_their_like),
+        cmocka_unit_test(links__alone_inside_a_host_are_compared_with_those_that_cross),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),
         cmocka_unit_test(hosts__that_a_full_queue_stops_go_with_their_gpu),
         cmocka_unit_test(hosts__that_run_ahead_do_not_wait_for_what_ends),

@@ -183,6 +183,7 @@ static int collect(const struct inq_inquiry *q, struct inq_attribution *blame, s
         inq_candidates_find *find;
         bool op_tables; /* there whatif knows more of all others */
     } sorts[] = {{collect_delays, true},
+                 {inq_candidates_of_transients, false},
                  {inq_candidates_of_peer_group_hosts, false},
                  {inq_candidates_of_imbalance, false},
                  {inq_candidates_of_pauses, false},
@@ -231,7 +232,8 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
                 struct inq_err *err)
 {
     struct inq_attribution *blame = inq_arena_alloc(q->arena, sizeof(*blame));
-    size_t room = study->links.n + 2 * q->roles->n + 4; /* GPUs and hosts of each role */
+    /* GPUs and hosts of each role; steps of each rank */
+    size_t room = study->links.n + 2 * q->roles->n + 4 + q->cells->n_ranks;
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier ? 2 : 0;

@@ -62,7 +62,7 @@ static void compare_step(struct hosts *h, size_t step)
         size_t at = k * h->n_steps + step;
         bool known = n >= LEAST_ROLES && h->idle_ns[k] != INQ_TIME_NONE;
         h->usual_ns[at] =
-            known ? inq_lower_median_of_others_i64(h->sorted, n, h->idle_ns[k]) : INQ_TIME_NONE;
+            known ? inq_median_of_others_i64(h->sorted, n, h->idle_ns[k]) : INQ_TIME_NONE;
         h->late[at] = known ? (double)(h->idle_ns[k] - h->usual_ns[at]) : (double)NAN;
     }
 }

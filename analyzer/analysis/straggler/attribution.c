@@ -48,6 +48,13 @@ static bool is_victim(const struct inq_inquiry *q, const struct inq_candidate *c
            4 * candidate->last_arrivals < 3 * candidate->waits;
 }
 
+/* Whether more work is said of most ranks of a role: what most have is what is usual, and it is the
+ * others who have less. A slow GPU is one, however many there are. */
+static bool is_most(const struct inq_delay *delay, const struct inq_candidate *candidate)
+{
+    return candidate->kind == INQ_FINDING_MORE_WORK && 2 * delay->usual < delay->peers;
+}
+
 static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *blame,
                           struct inq_err *err)
 {
@@ -58,7 +65,8 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *b
             size_t before = blame->n_candidates;
             code = inq_candidates_of_delay(q, &q->delays->at[i], blame, err);
             while (blame->n_candidates > before &&
-                   is_victim(q, &blame->candidates[blame->n_candidates - 1])) {
+                   (is_victim(q, &blame->candidates[blame->n_candidates - 1]) ||
+                    is_most(&q->delays->at[i], &blame->candidates[blame->n_candidates - 1]))) {
                 blame->n_candidates--;
             }
         }
@@ -154,7 +162,7 @@ static int64_t usual(const struct inq_step_stats *cells, const struct inq_attrib
             }
         }
     }
-    return inq_lower_median_i64(scratch, n);
+    return inq_median_i64(scratch, n);
 }
 
 static int fill_usual(const struct inq_step_stats *cells, struct inq_attribution *blame,

@@ -673,15 +673,19 @@ static double value_of(const struct inq_delay *delay, enum part part)
 
 /* The upper part of a role's ranks, when a gap parts it from the others that is wider than these
  * lie from each other: several slow ranks, up to the half of all. They need not be alike: some may
- * have a second fault. The largest part counts, as what is above another gap is in it. */
+ * have a second fault. The largest part counts, as what is above another gap is in it. By what they
+ * compute it may be most of the ranks, as long as two are left, whose distance says little: then
+ * those above must be alike, too. Their kernels tell whether they are slow. */
 static void split_role(struct inq_delay *const *row, size_t n, enum part part, bool *aside)
 {
-    size_t most = (n + 1) / 2;
+    size_t half = (n + 1) / 2;
+    size_t most = part == COMPUTE && n > 4 ? n - 2 : half;
 
     for (size_t upper = n > 3 ? 2 : n; upper <= most && n - upper >= 2; upper++) {
         double high_ns = value_of(row[n - upper], part);
         double below_ns = value_of(row[n - upper - 1], part);
-        double range_ns = below_ns - value_of(row[0], part);
+        double above_ns = upper > half ? value_of(row[n - 1], part) - high_ns : 0.0;
+        double range_ns = fmax(below_ns - value_of(row[0], part), above_ns);
         if (high_ns - below_ns >= SPLIT_APART * range_ns &&
             high_ns - below_ns >= least_excess(row[n - upper], part, INQ_STRAGGLER_FEW_RANKS)) {
             for (size_t i = n - upper; i < n; i++) {

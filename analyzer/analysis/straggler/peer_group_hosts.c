@@ -44,7 +44,7 @@ static int64_t idle_of_role(const struct hosts *h, size_t role, size_t step)
             h->members[n++] = inq_step_stat_idle_ns(h->q->cells, cell);
         }
     }
-    return n > 0 ? inq_median_i64(h->members, n) : INQ_TIME_NONE;
+    return n > 0 ? inq_lower_median_i64(h->members, n) : INQ_TIME_NONE;
 }
 
 /* A step: each role against the median of the others, where two others have it whole. */

@@ -6,29 +6,37 @@
 #include <math.h>
 #include <stdbool.h>
 
+/* The mean of two, rounded down: no sum that could overflow; floor of half the odd bits. */
+static int64_t middle_of(int64_t low, int64_t high)
+{
+    int64_t odd = low ^ high;
+    return (low & high) + (odd - (odd & 1)) / 2;
+}
+
 int64_t inq_median_i64(int64_t *values, size_t n)
 {
     if (n == 0) {
         return 0;
     }
     inq_sort_i64(values, n);
-    int64_t low = values[(n - 1) / 2];
-    int64_t high = values[n / 2];
-    /* no sum that could overflow; floor of half the odd bits */
-    int64_t odd = low ^ high;
-    return (low & high) + (odd - (odd & 1)) / 2;
+    return middle_of(values[(n - 1) / 2], values[n / 2]);
+}
+
+/* The value at `place` of the others. */
+static int64_t other_at(const int64_t *sorted, size_t place, int64_t own)
+{
+    return sorted[place] < own ? sorted[place] : sorted[place + 1];
+}
+
+int64_t inq_median_of_others_i64(const int64_t *sorted, size_t n, int64_t own)
+{
+    return middle_of(other_at(sorted, (n - 2) / 2, own), other_at(sorted, (n - 1) / 2, own));
 }
 
 int64_t inq_lower_median_i64(int64_t *values, size_t n)
 {
     inq_sort_i64(values, n);
     return n > 0 ? values[(n - 1) / 2] : 0;
-}
-
-int64_t inq_lower_median_of_others_i64(const int64_t *sorted, size_t n, int64_t own)
-{
-    size_t middle = (n - 2) / 2;
-    return sorted[middle] < own ? sorted[middle] : sorted[middle + 1];
 }
 
 double inq_quantile(double *values, size_t n, double q)

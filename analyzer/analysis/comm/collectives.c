@@ -153,7 +153,7 @@ static int32_t usual_channels(const struct all_figures *all, const uint32_t *ord
             column[n_known++] = channels;
         }
     }
-    return n_known > 0 ? (int32_t)inq_lower_median_i64(column, n_known) : -1;
+    return n_known > 0 ? (int32_t)inq_median_i64(column, n_known) : -1;
 }
 
 /* The collectives in order[0 .. n): one row. `column` is scratch, [n]. */
@@ -180,7 +180,7 @@ static void fill_row(const struct all_figures *all, const uint32_t *order, size_
         }
     }
     if (n_sized > 0) {
-        row->bytes = inq_lower_median_i64(column, n_sized);
+        row->bytes = inq_median_i64(column, n_sized);
     }
     row->algorithm = usual_algorithm(all, order, n);
     row->channels = usual_channels(all, order, n, column);

@@ -90,18 +90,33 @@ static double blocks_of(const struct inq_trace *trace, const struct inq_rank *ra
                : elements_of(inq_trace_str(trace, launch->dims));
 }
 
-/* The compute kernels that began in a judged step. */
-static size_t collect(const struct inq_trace *trace, const struct inq_rank *rank,
-                      const struct inq_step_stats *cells, uint32_t r, struct timed *rows)
+/* Steps of a rank whose kernels are looked at: all judged ones, or those marked or not marked. */
+struct choice {
+    const struct inq_step_stats *cells;
+    uint32_t rank;
+    const bool *marked; /* NULL: all */
+    bool mark;
+};
+
+static bool is_chosen(const struct choice *choice, size_t step)
 {
+    return inq_step_stat_at(choice->cells, choice->rank, step)->valid &&
+           (!choice->marked || choice->marked[step] == choice->mark);
+}
+
+/* The compute kernels that began in a chosen step. */
+static size_t collect(const struct inq_trace *trace, const struct choice *choice,
+                      struct timed *rows)
+{
+    const struct inq_rank *rank = &trace->ranks[choice->rank];
+    const struct inq_step_stats *cells = choice->cells;
     const struct inq_events *events = &rank->events;
     size_t n = 0;
 
     for (size_t i = 0; i < events->n; i++) {
         size_t step = cells->one_step ? 0 : events->step[i];
-        bool judged = step >= cells->first_step && step < cells->n_steps &&
-                      inq_step_stat_at(cells, r, step)->valid;
-        if (judged && inq_row_is_work(events, i) && inq_row_class(events, i) == INQ_CLASS_COMPUTE) {
+        bool chosen = step >= cells->first_step && step < cells->n_steps && is_chosen(choice, step);
+        if (chosen && inq_row_is_work(events, i) && inq_row_class(events, i) == INQ_CLASS_COMPUTE) {
             rows[n++] =
                 (struct timed){events->name[i], events->dur_ns[i], blocks_of(trace, rank, i)};
         }
@@ -160,20 +175,20 @@ static int group(struct kernel_stats *stats, size_t n, struct inq_err *err)
     return INQ_OK;
 }
 
-static int stats_build(const struct inq_trace *trace, const struct inq_step_stats *cells,
-                       uint32_t rank, struct kernel_stats *stats, struct inq_err *err)
+static int stats_build(const struct inq_trace *trace, const struct choice *choice,
+                       struct kernel_stats *stats, struct inq_err *err)
 {
-    const struct inq_rank *source = &trace->ranks[rank];
+    const struct inq_rank *source = &trace->ranks[choice->rank];
 
     *stats = (struct kernel_stats){0};
     stats->rows = inq_mem_alloc((source->events.n + 1) * sizeof(*stats->rows));
     if (!stats->rows) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernels", source->events.n);
     }
-    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        stats->steps += inq_step_stat_at(cells, rank, s)->valid;
+    for (size_t s = choice->cells->first_step; s < choice->cells->n_steps; s++) {
+        stats->steps += is_chosen(choice, s);
     }
-    size_t n = collect(trace, source, cells, rank, stats->rows);
+    size_t n = collect(trace, choice, stats->rows);
     int code = inq_sort(stats->rows, n, sizeof(*stats->rows), by_name_and_time, NULL, err);
     return code == INQ_OK ? group(stats, n, err) : code;
 }
@@ -343,16 +358,17 @@ static int compare(const struct inq_trace *trace, const struct kernel_stats *own
 #define MAX_PEERS 9
 
 int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_stats *cells,
-                        uint32_t rank, const uint32_t *others, size_t n_others,
+                        uint32_t rank, const bool *steps, const uint32_t *others, size_t n_others,
                         struct inq_kernel_comparison *result, struct inq_err *err)
 {
     struct kernel_stats own = {0};
     struct kernel_stats peers[MAX_PEERS] = {{0}};
-    size_t n = n_others < MAX_PEERS ? n_others : MAX_PEERS;
+    size_t n = steps ? 1 : n_others < MAX_PEERS ? n_others : MAX_PEERS;
 
-    int code = stats_build(trace, cells, rank, &own, err);
+    int code = stats_build(trace, &(struct choice){cells, rank, steps, true}, &own, err);
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        code = stats_build(trace, cells, others[i * n_others / n], &peers[i], err);
+        uint32_t peer = steps ? rank : others[i * n_others / n];
+        code = stats_build(trace, &(struct choice){cells, peer, steps, false}, &peers[i], err);
         inq_mem_free(peers[i].rows); /* their means will do */
         peers[i].rows = NULL;
     }

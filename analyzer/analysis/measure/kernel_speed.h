@@ -23,9 +23,11 @@ struct inq_kernel_comparison {
 };
 
 /* The kernels of one rank in the judged steps against those of up to nine of the others, evenly
- * chosen, name by name with the median of them. Fails with INQ_NOMEM. */
+ * chosen, name by name with the median of them. `steps` (may be NULL): those of the steps marked in
+ * it, [n_steps], against the rank's own in the other judged steps; others are not asked then. Fails
+ * with INQ_NOMEM. */
 int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_stats *cells,
-                        uint32_t rank, const uint32_t *others, size_t n_others,
+                        uint32_t rank, const bool *steps, const uint32_t *others, size_t n_others,
                         struct inq_kernel_comparison *result, struct inq_err *err);
 
 #endif

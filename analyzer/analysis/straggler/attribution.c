@@ -48,6 +48,13 @@ static bool is_victim(const struct inq_inquiry *q, const struct inq_candidate *c
            4 * candidate->last_arrivals < 3 * candidate->waits;
 }
 
+/* Whether more work is said of most ranks of a role: what most have is what is usual, and it is the
+ * others who have less. A slow GPU is one, however many there are. */
+static bool is_most(const struct inq_delay *delay, const struct inq_candidate *candidate)
+{
+    return candidate->kind == INQ_FINDING_MORE_WORK && 2 * delay->usual < delay->peers;
+}
+
 static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *blame,
                           struct inq_err *err)
 {
@@ -58,7 +65,8 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *b
             size_t before = blame->n_candidates;
             code = inq_candidates_of_delay(q, &q->delays->at[i], blame, err);
             while (blame->n_candidates > before &&
-                   is_victim(q, &blame->candidates[blame->n_candidates - 1])) {
+                   (is_victim(q, &blame->candidates[blame->n_candidates - 1]) ||
+                    is_most(&q->delays->at[i], &blame->candidates[blame->n_candidates - 1]))) {
                 blame->n_candidates--;
             }
         }
@@ -154,7 +162,7 @@ static int64_t usual(const struct inq_step_stats *cells, const struct inq_attrib
             }
         }
     }
-    return inq_lower_median_i64(scratch, n);
+    return inq_median_i64(scratch, n);
 }
 
 static int fill_usual(const struct inq_step_stats *cells, struct inq_attribution *blame,
@@ -183,6 +191,7 @@ static int collect(const struct inq_inquiry *q, struct inq_attribution *blame, s
         inq_candidates_find *find;
         bool op_tables; /* there whatif knows more of all others */
     } sorts[] = {{collect_delays, true},
+                 {inq_candidates_of_transients, false},
                  {inq_candidates_of_peer_group_hosts, false},
                  {inq_candidates_of_imbalance, false},
                  {inq_candidates_of_pauses, false},
@@ -231,7 +240,8 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
                 struct inq_err *err)
 {
     struct inq_attribution *blame = inq_arena_alloc(q->arena, sizeof(*blame));
-    size_t room = study->links.n + 2 * q->roles->n + 4; /* GPUs and hosts of each role */
+    /* GPUs and hosts of each role; steps of each rank */
+    size_t room = study->links.n + 2 * q->roles->n + 4 + q->cells->n_ranks;
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier ? 2 : 0;

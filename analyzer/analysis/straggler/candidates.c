@@ -45,9 +45,9 @@ static bool has_usual_kernels(const struct inq_delay *other, const struct inq_de
 static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
                            struct inq_kernel_comparison *result, struct inq_err *err)
 {
-    if (delay->others) {
-        return inq_kernels_against(q->trace, q->cells, delay->rank, delay->others, delay->n_others,
-                                   result, err);
+    if (delay->others || delay->in_steps) {
+        return inq_kernels_against(q->trace, q->cells, delay->rank, delay->in_steps, delay->others,
+                                   delay->n_others, result, err);
     }
     uint32_t *others = inq_mem_alloc((q->delays->n + 1) * sizeof(*others));
     size_t n = 0;
@@ -60,7 +60,7 @@ static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *
             others[n++] = q->delays->at[i].rank;
         }
     }
-    int code = inq_kernels_against(q->trace, q->cells, delay->rank, others, n, result, err);
+    int code = inq_kernels_against(q->trace, q->cells, delay->rank, NULL, others, n, result, err);
     inq_mem_free(others);
     return code;
 }
@@ -108,12 +108,13 @@ static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_de
     if (code != INQ_OK) {
         return code;
     }
+    double more_ns = delay->in_steps ? delay->late_ns : delay->compute.ns; /* as c has it */
     candidate->own_ns = whole(delay->peers_compute_ns + delay->compute.ns);
     candidate->peers_ns = whole(delay->peers_compute_ns);
     if (q->cells->op_table) {
         candidate->kind = INQ_FINDING_SLOW_WORKER;
         candidate->ratio = c.ratio;
-    } else if (!delay->others && c.more_ns >= MORE_PART * delay->compute.ns) {
+    } else if (!delay->others && c.more_ns >= MORE_PART * more_ns) {
         candidate->kind = INQ_FINDING_MORE_WORK;
         candidate->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
     } else if (inq_kernels_are_larger(&c)) {

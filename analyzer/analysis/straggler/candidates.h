@@ -40,6 +40,9 @@ inq_candidates_find inq_candidates_of_peer_group_hosts;
 /* Stages whose GPUs are slow, at most one per role; and what is divided unevenly, at most two,
  * among the ranks that delay nobody so far (imbalance.c). */
 inq_candidates_find inq_candidates_of_imbalance;
+/* GPUs that are slow in some steps only, which no mean tells; at most one per rank (transient.c).
+ */
+inq_candidates_find inq_candidates_of_transients;
 /* The hosts that pause in turn, none of them often enough to stand out: at most one
  * (candidates_pauses.c). */
 inq_candidates_find inq_candidates_of_pauses;

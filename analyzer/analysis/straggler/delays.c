@@ -28,8 +28,9 @@ struct sheet {
     uint32_t *order;  /* [n] by value */
     int64_t *peers;   /* values of those not set aside, ascending */
     size_t n_peers;
-    double *share;    /* [n] of the cost of being last */
-    double *wait_gap; /* [n] how much less it waits than the others */
+    int64_t middle_ns; /* their median */
+    double *share;     /* [n] of the cost of being last */
+    double *wait_gap;  /* [n] how much less it waits than the others */
 };
 
 struct role {
@@ -77,11 +78,11 @@ static int64_t part_of(const struct inq_step_stats *cells, const struct inq_step
     return 0;
 }
 
-/* Lower median of the others that are not set aside; `own`: the value at hand, `aside`: it is. */
+/* Median of the others that are not set aside; `own`: the value at hand, `aside`: it is. */
 static int64_t median_of_others(const struct sheet *sheet, int64_t own, bool aside)
 {
     size_t n = sheet->n_peers;
-    return aside ? sheet->peers[(n - 1) / 2] : inq_lower_median_of_others_i64(sheet->peers, n, own);
+    return aside ? sheet->middle_ns : inq_median_of_others_i64(sheet->peers, n, own);
 }
 
 /* Values of the ranks to compare with, ascending; of all when fewer than two are left. */
@@ -98,6 +99,7 @@ static void list_peers(const struct context *ctx, const struct role *role, struc
             }
         }
         if (sheet->n_peers >= 2) {
+            sheet->middle_ns = inq_median_i64(sheet->peers, sheet->n_peers);
             return;
         }
         *all = true;
@@ -279,22 +281,6 @@ static double idle_sigma(struct context *ctx, const struct role *role)
     }
     double middle = n > 0 ? inq_median(ctx->scratch, n) : 0.0;
     return n > 0 ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : 0.0;
-}
-
-/* The score that chance hardly reaches: 4.5 when sigma is known well, more when it was estimated
- * from few values. 4/d follows Student's t where d is 6 or more; below, the floor under sigma and
- * the minimum cost do the rest. */
-static double limit_for(double freedom)
-{
-    return freedom > 0.0 ? INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / freedom) : (double)INFINITY;
-}
-
-double inq_straggler_min_share(size_t ranks, size_t steps)
-{
-    if (steps < 2) {
-        return INQ_STRAGGLER_ONE_STEP_SHARE;
-    }
-    return ranks <= INQ_STRAGGLER_FEW_RANKS ? INQ_STRAGGLER_COST_FEW : INQ_STRAGGLER_COST_SHARE;
 }
 
 /* What an excess must reach. Chips differ by a part of what they compute, not of the step: a rank
@@ -502,7 +488,7 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
     }
     for (size_t i = 0; i < delays->n; i++) {
         struct inq_delay *delay = &delays->at[i];
-        delay->limit = limit_for(ctx->freedom);
+        delay->limit = inq_straggler_limit(ctx->freedom);
         bool by_own = test(delay, OWN, sigma_ns, pooled_ns[OWN], delays->n);
         bool by_idle = test_part(delay, IDLE, pooled_ns[IDLE], delays->n, -(double)INFINITY);
         double rest_ns =
@@ -687,15 +673,19 @@ static double value_of(const struct inq_delay *delay, enum part part)
 
 /* The upper part of a role's ranks, when a gap parts it from the others that is wider than these
  * lie from each other: several slow ranks, up to the half of all. They need not be alike: some may
- * have a second fault. The largest part counts, as what is above another gap is in it. */
+ * have a second fault. The largest part counts, as what is above another gap is in it. By what they
+ * compute it may be most of the ranks, as long as two are left, whose distance says little: then
+ * those above must be alike, too. Their kernels tell whether they are slow. */
 static void split_role(struct inq_delay *const *row, size_t n, enum part part, bool *aside)
 {
-    size_t most = (n + 1) / 2;
+    size_t half = (n + 1) / 2;
+    size_t most = part == COMPUTE && n > 4 ? n - 2 : half;
 
     for (size_t upper = n > 3 ? 2 : n; upper <= most && n - upper >= 2; upper++) {
         double high_ns = value_of(row[n - upper], part);
         double below_ns = value_of(row[n - upper - 1], part);
-        double range_ns = below_ns - value_of(row[0], part);
+        double above_ns = upper > half ? value_of(row[n - 1], part) - high_ns : 0.0;
+        double range_ns = fmax(below_ns - value_of(row[0], part), above_ns);
         if (high_ns - below_ns >= SPLIT_APART * range_ns &&
             high_ns - below_ns >= least_excess(row[n - upper], part, INQ_STRAGGLER_FEW_RANKS)) {
             for (size_t i = n - upper; i < n; i++) {

@@ -39,6 +39,7 @@ struct inq_delay {
     bool idles;             /* .. or by idle time alone, and not only by own time */
     const uint32_t *others; /* [n_others] ranks whose kernels are as usual; NULL: its role's */
     size_t n_others;
+    const bool *in_steps; /* [n_steps] it is slow in these only; NULL: in general */
 };
 
 struct inq_delays {
@@ -52,8 +53,5 @@ struct inq_delays {
 int inq_delays_find(const struct inq_step_stats *cells, const struct inq_peer_groups *roles,
                     struct inq_delays *delays, struct inq_err *err);
 void inq_delays_release(struct inq_delays *delays);
-
-/* What a rank's cost must reach to be mentioned, as a share of the step. */
-double inq_straggler_min_share(size_t ranks, size_t steps);
 
 #endif

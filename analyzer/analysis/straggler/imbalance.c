@@ -219,8 +219,8 @@ static int ask_kernels(const struct look *l, uint32_t stage, const struct inq_de
     *slower_ns = n > 0 ? (double)INFINITY : 0.0;
     for (size_t i = 0; code == INQ_OK && *slower_ns > 0.0 && i < n; i++) {
         struct inq_kernel_comparison c;
-        code = inq_kernels_against(l->trace, l->cells, chosen[i], like->others, like->n_others, &c,
-                                   err);
+        code = inq_kernels_against(l->trace, l->cells, chosen[i], NULL, like->others,
+                                   like->n_others, &c, err);
         bool slower = code == INQ_OK && c.ratio >= least && !inq_kernels_are_larger(&c);
         *slower_ns = slower ? fmin(*slower_ns, c.slower_ns) : 0.0;
     }

@@ -47,7 +47,7 @@ static int64_t idle_of_role(const struct hosts *h, size_t role, size_t step)
     return n > 0 ? inq_lower_median_i64(h->members, n) : INQ_TIME_NONE;
 }
 
-/* A step: each role against the lower median of the others, where two others have it whole. */
+/* A step: each role against the median of the others, where two others have it whole. */
 static void compare_step(struct hosts *h, size_t step)
 {
     size_t n = 0;
@@ -62,7 +62,7 @@ static void compare_step(struct hosts *h, size_t step)
         size_t at = k * h->n_steps + step;
         bool known = n >= LEAST_ROLES && h->idle_ns[k] != INQ_TIME_NONE;
         h->usual_ns[at] =
-            known ? inq_lower_median_of_others_i64(h->sorted, n, h->idle_ns[k]) : INQ_TIME_NONE;
+            known ? inq_median_of_others_i64(h->sorted, n, h->idle_ns[k]) : INQ_TIME_NONE;
         h->late[at] = known ? (double)(h->idle_ns[k] - h->usual_ns[at]) : (double)NAN;
     }
 }

@@ -4,6 +4,7 @@
 #include "analysis/measure/measure.h"
 #include "analysis/straggler/even.h"
 #include "analysis/straggler/stretches.h"
+#include "analysis/straggler/transient.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -60,9 +61,9 @@ static int by_kernels(struct inq_repairing *x, uint32_t rank, double *factor, st
             others[n++] = r;
         }
     }
-    int code =
-        n > 0 ? inq_kernels_against(x->study->trace, &x->study->cells, rank, others, n, &c, err)
-              : INQ_OK;
+    int code = n > 0 ? inq_kernels_against(x->study->trace, &x->study->cells, rank, NULL, others, n,
+                                           &c, err)
+                     : INQ_OK;
     *factor = c.common > 0 && c.ratio > 1.0 ? 1.0 / c.ratio : 1.0;
     inq_mem_free(others);
     return code;
@@ -124,13 +125,28 @@ static void set_factor(struct inq_stretches *t, size_t place, double factor)
     }
 }
 
+/* Factor of all compute of a rank without peers: to what its kernels take on other ranks; 1 where
+ * it is slow in some steps only, of which its others tell what is usual. */
+static int factor_alone(struct inq_repairing *x, uint32_t rank, const double *usual_part,
+                        double *factor, struct inq_err *err)
+{
+    *factor = 1.0;
+    for (size_t s = 0; s < x->study->cells.n_steps; s++) {
+        if (usual_part[s] < 1.0) {
+            return INQ_OK;
+        }
+    }
+    return by_kernels(x, rank, factor, err);
+}
+
 /* Factors of a chosen rank's compute, and of its copies in each step. */
-static int gpu_factors(struct inq_repairing *x, uint32_t rank, struct inq_stretches *t,
-                       double *copies, int64_t *space, struct inq_err *err)
+static int gpu_factors(struct inq_repairing *x, uint32_t rank, const double *usual_part,
+                       struct inq_stretches *t, double *copies, int64_t *space, struct inq_err *err)
 {
     uint32_t role = x->study->roles.of[rank];
-    double alone = -1.0; /* factor without peers */
+    double alone = -1.0;
     int code = INQ_OK;
+    usual_part += rank * x->study->cells.n_steps;
     for (size_t s = 0; code == INQ_OK && s < x->n_steps; s++) {
         const struct inq_step_stat *cell = inq_study_step_stat(x->study, rank, s);
         size_t place = rank * x->n_steps + s;
@@ -140,8 +156,8 @@ static int gpu_factors(struct inq_repairing *x, uint32_t rank, struct inq_stretc
             copy_ns >= 0 && copy_ns < cell->copy_ns ? (double)copy_ns / (double)cell->copy_ns : 1.0;
         set_factor(t, place, 1.0);
         if (ns < 0) {
-            code = alone > 0.0 ? INQ_OK : by_kernels(x, rank, &alone, err);
-            set_factor(t, place, alone);
+            code = alone > 0.0 ? INQ_OK : factor_alone(x, rank, usual_part, &alone, err);
+            set_factor(t, place, alone * usual_part[inq_study_step(x->study, s)]);
         } else if (ns < cell->compute_ns) {
             share_out(x, t, place, cell->compute_ns, ns, space);
         }
@@ -154,13 +170,18 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
     struct inq_stretches t;
     double *copies = inq_mem_zalloc(x->n_ranks * x->n_steps + 1, sizeof *copies);
     int64_t *space = inq_mem_alloc((x->n_ranks + 1) * sizeof *space);
+    double *usual_part =
+        inq_mem_alloc((x->n_ranks * x->study->cells.n_steps + 1) * sizeof *usual_part);
     int code = inq_stretches_find(x, false, &t, err);
-    if (code == INQ_OK && (copies == NULL || space == NULL)) {
+    if (code == INQ_OK && (copies == NULL || space == NULL || usual_part == NULL)) {
         code = no_memory(err);
+    }
+    if (code == INQ_OK) {
+        code = inq_transients_find(&x->study->cells, usual_part, err);
     }
     for (uint32_t r = 0; code == INQ_OK && r < x->n_ranks; r++) {
         if (x->study->chosen[r]) {
-            code = gpu_factors(x, r, &t, copies, space, err);
+            code = gpu_factors(x, r, usual_part, &t, copies, space, err);
         }
     }
     for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
@@ -176,6 +197,7 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
     inq_stretches_release(&t);
     inq_mem_free(copies);
     inq_mem_free(space);
+    inq_mem_free(usual_part);
     return code;
 }
 

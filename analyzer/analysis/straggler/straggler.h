@@ -11,13 +11,15 @@
 #include "analysis/straggler/slow_link.h"
 #include "inquest/analysis.h"
 
+#include <math.h>
+
 /* What sets a straggler apart. The reasons:
  * - A cost below 1 % of the step is not worth anyone's night, and kernels of one chip differ from
  *   run to run by that much. With two or three ranks the natural spread between chips cannot be
  *   told from a fault, so it takes twice as much.
  * - 4.5 sigma: under chance alone one run in a thousand of 64 ranks would name a rank (one-sided
  *   p = 3.4e-6 per rank, five properties); with few steps sigma itself is poorly known, and the
- *   limit rises like Student's t (see limit_for).
+ *   limit rises like Student's t (see inq_straggler_limit).
  * - A host that pauses now and then hardly shows in own time, which varies with every kernel; idle
  *   time varies little. A slow GPU hardly shows in the own time of two ranks of which the other's
  *   host pauses now and then; compute does not vary with that. So both are tested by themselves
@@ -30,8 +32,23 @@
 #define INQ_STRAGGLER_APART       4.0 /* times as far off as any other rank of a handful */
 #define INQ_STRAGGLER_SIGMAS      4.5
 #define INQ_STRAGGLER_SIGMA_SHARE 0.0025
+/* The score that chance hardly reaches: 4.5 when sigma is known well, more when it was estimated
+ * from few values. 4/d follows Student's t where d is 6 or more; below, the floor under sigma and
+ * the minimum cost do the rest. */
+static inline double inq_straggler_limit(double freedom)
+{
+    return freedom > 0.0 ? INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / freedom) : (double)INFINITY;
+}
 /* One step says nothing about chance: only a large cost is mentioned, as a hypothesis. */
 #define INQ_STRAGGLER_ONE_STEP_SHARE 0.05
+/* What a rank's cost must reach to be mentioned, as a share of the step. */
+static inline double inq_straggler_min_share(size_t ranks, size_t steps)
+{
+    if (steps < 2) {
+        return INQ_STRAGGLER_ONE_STEP_SHARE;
+    }
+    return ranks <= INQ_STRAGGLER_FEW_RANKS ? INQ_STRAGGLER_COST_FEW : INQ_STRAGGLER_COST_SHARE;
+}
 
 /* What can be repaired. A rank's usual is the median of the ranks of its role that are not repaired
  * with it, step by step; where there are none, of all ranks and steps of its role. */

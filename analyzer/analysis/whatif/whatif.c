@@ -329,14 +329,6 @@ static int fill_m(struct whatif *x, struct inq_err *err)
 
 /* ---- ideals ---------------------------------------------------------------------------------- */
 
-/* Mean of the two middle values of an even number. */
-static int64_t middle(int64_t *values, size_t n)
-{
-    int64_t low = inq_lower_median_i64(values, n); /* sorts */
-    int64_t high = values[n / 2];
-    return low + (high - low) / 2;
-}
-
 static int64_t ideal_of(const struct inq_op_model *m, uint8_t type, int64_t *space)
 {
     size_t n = 0;
@@ -355,7 +347,7 @@ static int64_t ideal_of(const struct inq_op_model *m, uint8_t type, int64_t *spa
     }
     int64_t count = (int64_t)n;
     int64_t half = sum < 0 ? -count / 2 : count / 2;
-    return inq_op_is_comm(type) ? middle(space, n) : (sum + half) / count;
+    return inq_op_is_comm(type) ? inq_median_i64(space, n) : (sum + half) / count;
 }
 
 static int study_init(struct inq_op_study *study, const struct inq_trace *trace,

@@ -305,6 +305,13 @@ static void stats__known_values(void **state)
     assert_int_equal(inq_median_i64(far, 2), -1);
     int64_t below[] = {-3, -2};
     assert_int_equal(inq_median_i64(below, 2), -3);
+    const int64_t sorted[] = {1, 2, 4, 9, 9};
+    assert_int_equal(inq_median_of_others_i64(sorted, 2, 1), 2);
+    assert_int_equal(inq_median_of_others_i64(sorted, 2, 2), 1);
+    assert_int_equal(inq_median_of_others_i64(sorted, 4, 1), 4);
+    assert_int_equal(inq_median_of_others_i64(sorted, 4, 9), 2);
+    assert_int_equal(inq_median_of_others_i64(sorted, 5, 1), 6); /* of 4 and 9 */
+    assert_int_equal(inq_median_of_others_i64(sorted, 5, 9), 3); /* of 2 and 4 */
     double values[] = {4.0, 1.0, 3.0, 2.0};
     assert_true(fabs(inq_median(values, 4) - 2.5) < 1e-12);
     assert_true(fabs(inq_quantile(values, 4, 1.0) - 4.0) < 1e-12);

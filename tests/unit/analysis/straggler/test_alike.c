@@ -98,6 +98,36 @@ static void alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all(v
     test_synth_close(&t);
 }
 
+/* The median rank is a slow one; the kernels of the others tell. */
+static void alike__most_gpus_are_slow(void **state)
+{
+    (void)state;
+    double before = 0.0;
+    for (int last = 4; last <= 5; last++) {
+        char spec[1024] = "dp=8,layers=4,steps=7,seed=9,gz=0,cpu_ops=0";
+        slow(spec, sizeof(spec), 0, last, 1.2);
+        struct test_synth t = test_synth_open(spec, &repaired);
+        double share = expect_ranks(&t, 0, last);
+        assert_true(share >= before - 0.005);
+        before = share;
+        test_synth_close(&t);
+    }
+}
+
+/* Two of eight with less to do do not make the others have more than is usual. */
+static void alike__what_most_have_to_do_is_usual(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=8,layers=4,steps=7,seed=9,gz=0,cpu_ops=0,"
+                                          "fault=more_work:mode=size:rank=0:last=5:factor=1.2",
+                                          &repaired);
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_SLOW_GPU);
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_MORE_WORK);
+    }
+    test_synth_close(&t);
+}
+
 /* Every rank is late as seldom as any other: only the pauses stand out, and all of them cost. */
 static void alike__hosts_that_pause_in_turn_are_one_finding(void **state)
 {
@@ -464,6 +494,8 @@ int main(void)
         cmocka_unit_test(alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is),
         cmocka_unit_test(alike__half_of_a_job_is_found),
         cmocka_unit_test(alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all),
+        cmocka_unit_test(alike__most_gpus_are_slow),
+        cmocka_unit_test(alike__what_most_have_to_do_is_usual),
         cmocka_unit_test(alike__hosts_that_pause_in_turn_are_one_finding),
         cmocka_unit_test(alike__noisy_hosts_do_not_pause_in_turn),
         cmocka_unit_test(alike__two_slow_gpus_are_found_together),

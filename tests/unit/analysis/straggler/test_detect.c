@@ -775,7 +775,7 @@ static void detect__late_host_among_stages_of_one_replica(void **state)
                         "seed=5,fault=late_host:rank=0:delay=8ms:mode=pause:every=4",
                         NULL);
     const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
-    assert_non_null(strstr(host->title, "Rank 0's host launches 8.10 ms late in 2 of 8 steps"));
+    assert_non_null(strstr(host->title, "Rank 0's host launches 8.08 ms late in 2 of 8 steps"));
     test_synth_close(&t);
     expect("dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6",
            "healthy");

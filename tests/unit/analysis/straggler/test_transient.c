@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs that are slow in a few of their steps: what a mean over all steps hardly shows. */
+#include "analysis/straggler/transient.h"
+#include "inquest/account.h"
+#include "inquest/analysis.h"
+#include "inquest/fix.h"
+#include "inquest/synth.h"
+
+#include "support_synth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- which steps are slow -------------------------------------------------------------------- */
+
+enum { RANKS = 8, STEPS = 9, USUAL_NS = 1000000 };
+
+struct table {
+    struct inq_step_stat at[RANKS * STEPS];
+    struct inq_step_stats cells;
+    double part[RANKS * STEPS];
+};
+
+/* Ranks of different stages compute 1, 2, .. 8 ms per step, give or take a few parts in ten
+ * thousand. */
+static void fill(struct table *t, size_t n_ranks, size_t n_steps)
+{
+    memset(t, 0, sizeof *t);
+    t->cells = (struct inq_step_stats){.n_ranks = n_ranks, .n_steps = n_steps, .at = t->at};
+    for (size_t i = 0; i < n_ranks * n_steps; i++) {
+        int64_t usual_ns = USUAL_NS * (int64_t)(1 + i / n_steps);
+        t->at[i].valid = true;
+        t->at[i].compute_ns = usual_ns + usual_ns / 10000 * (int64_t)(i * 7 % 11);
+    }
+}
+
+static void slow_down(struct table *t, size_t rank, size_t step, double factor)
+{
+    struct inq_step_stat *cell = &t->at[rank * t->cells.n_steps + step];
+    cell->compute_ns = (int64_t)((double)cell->compute_ns * factor);
+}
+
+/* Steps that are found slow, of all ranks. */
+static size_t count(struct table *t)
+{
+    size_t n = 0;
+    assert_int_equal(inq_transients_find(&t->cells, t->part, NULL), INQ_OK);
+    for (size_t i = 0; i < t->cells.n_ranks * t->cells.n_steps; i++) {
+        n += t->part[i] < 1.0 ? 1 : 0;
+    }
+    return n;
+}
+
+static void transient__a_slow_step_is_told_from_how_clocks_wander(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t, RANKS, STEPS);
+    assert_int_equal(count(&t), 0);
+    slow_down(&t, 2, 4, 1.045);
+    assert_int_equal(count(&t), 0);
+    fill(&t, RANKS, STEPS);
+    slow_down(&t, 2, 4, 1.055);
+    assert_int_equal(count(&t), 1);
+    double off = t.part[2 * STEPS + 4] * 1.055 - 1.0;
+    assert_true(off < 0.002 && off > -0.002);
+}
+
+static void transient__a_step_that_is_slow_on_all_ranks_is_nobodys(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t, RANKS, STEPS);
+    for (size_t r = 0; r < RANKS; r++) {
+        slow_down(&t, r, 4, 1.3);
+    }
+    assert_int_equal(count(&t), 0);
+}
+
+/* Of nine steps four may be slow; with five the slow ones are the usual ones. */
+static void transient__what_is_slow_in_half_of_the_steps_is_usual(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t, RANKS, STEPS);
+    for (size_t s = 0; s < 4; s++) {
+        slow_down(&t, 2, 2 * s, 1.3);
+    }
+    assert_int_equal(count(&t), 4);
+    slow_down(&t, 2, 8, 1.3);
+    assert_int_equal(count(&t), 0);
+}
+
+static void transient__two_steps_or_one_rank_tell_nothing(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t, RANKS, 2);
+    slow_down(&t, 2, 1, 1.5);
+    assert_int_equal(count(&t), 0);
+    fill(&t, 1, STEPS);
+    slow_down(&t, 0, 4, 1.5);
+    assert_int_equal(count(&t), 0);
+}
+
+/* Where all steps of a rank vary, none stands out. */
+static void transient__beyond_the_noise_of_the_rank_itself(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t, RANKS, STEPS);
+    for (size_t s = 0; s < STEPS; s++) {
+        slow_down(&t, 3, s, 1.0 + 0.02 * (double)(s * 5 % 9));
+    }
+    assert_int_equal(count(&t), 0);
+}
+
+/* ---- in runs --------------------------------------------------------------------------------- */
+
+static const struct inq_analysis_options repaired = {.predict = inq_fix_predict};
+
+/* The finding of the kind about the one rank; it costs what the same run without the fault says, to
+ * a point of the step. */
+static void expect_rank(const char *spec, enum inq_finding_kind kind, int rank)
+{
+    struct test_synth t = test_synth_open(spec, &repaired);
+    const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
+    const struct inq_finding *found = NULL;
+    double with = 0.0;
+    double without = 0.0;
+
+    for (size_t s = 0; s < truth->n_steps; s++) {
+        with += (double)truth->step_ns[s];
+        without += (double)truth->step_ns_healthy[s];
+    }
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        found = t.report->findings[i].kind == kind ? &t.report->findings[i] : found;
+    }
+    if (found == NULL) {
+        fail_msg("not found: %s", t.report->verdict.headline);
+        return;
+    }
+    assert_int_equal(found->n_ranks, 1);
+    assert_int_equal(found->ranks[0], rank);
+    assert_non_null(strstr(found->title, " in 2 of "));
+    double off = found->share - (with - without) / with;
+    assert_true(off < 0.01 && off > -0.01);
+    test_synth_close(&t);
+}
+
+static void transient__one_slow_step_of_a_replica(void **state)
+{
+    (void)state;
+    expect_rank("dp=8,layers=6,micro_batches=1,gpus_per_host=4,steps=9,sync=0,args=seq,clock=1ms,"
+                "rank_sigma=0.004,seed=237181,gz=0,fault=slow_gpu:every=5:rank=0:factor=1.3",
+                INQ_FINDING_SLOW_GPU, 0);
+}
+
+/* Nobody else does what a rank does that is alone in its stage. */
+static void transient__one_slow_step_of_a_stage_of_one_rank(void **state)
+{
+    (void)state;
+    expect_rank("pp=8,micro_batches=16,layers=8,p2p=fused,p2p_group=world,steps=7,clock=20ms,"
+                "flows=1,seed=757383,gz=0,fault=slow_gpu:every=5:rank=5:factor=1.5",
+                INQ_FINDING_SLOW_GPU, 5);
+}
+
+/* Larger kernels in one step are no slower device. */
+static void transient__more_work_in_one_step(void **state)
+{
+    (void)state;
+    expect_rank("dp=8,layers=6,steps=7,seed=11,gz=0,fault=more_work:mode=size:every=5:"
+                "rank=3:factor=1.3",
+                INQ_FINDING_MORE_WORK, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transient__a_slow_step_is_told_from_how_clocks_wander),
+        cmocka_unit_test(transient__a_step_that_is_slow_on_all_ranks_is_nobodys),
+        cmocka_unit_test(transient__what_is_slow_in_half_of_the_steps_is_usual),
+        cmocka_unit_test(transient__two_steps_or_one_rank_tell_nothing),
+        cmocka_unit_test(transient__beyond_the_noise_of_the_rank_itself),
+        cmocka_unit_test(transient__one_slow_step_of_a_replica),
+        cmocka_unit_test(transient__one_slow_step_of_a_stage_of_one_rank),
+        cmocka_unit_test(transient__more_work_in_one_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

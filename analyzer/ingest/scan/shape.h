@@ -94,6 +94,9 @@ struct inq_shape_leaf {
 };
 
 struct inq_shapes {
+    /* From an event's closing bracket (indented: from the line break in front of it) to the next
+     * one's opening bracket, both included. */
+    struct inq_shape_node gap;
     struct inq_arena arena;
     void *blocks[INQ_SHAPE_MAX_NODES / INQ_SHAPE_BLOCK]; /* of nodes */
     size_t n_nodes;
@@ -104,12 +107,9 @@ struct inq_shapes {
     uint32_t refused; /* events that could not be learned */
     /* Layout of the document, from the first event learned. */
     bool has_layout, indented;
-    unsigned indent; /* blanks in front of an event's brackets */
-    char blank;      /* which */
-    /* From an event's closing bracket (indented: from the line break in front of it) to the next
-     * one's opening bracket, both included. */
-    struct inq_shape_node gap;
-    unsigned gap_before; /* bytes of it in front of the closing bracket */
+    unsigned indent;     /* blanks in front of an event's brackets */
+    char blank;          /* which */
+    unsigned gap_before; /* bytes of the gap in front of the closing bracket */
     uint64_t marks[2];   /* first eight bytes of names that DROP_OP delivers */
 };
 

@@ -46,7 +46,7 @@ class Job:
 
 
 kind, world, k = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-job = Job(world, kind in ("swapped", "pair"))
+job = Job(world, kind in ("swapped", "pair", "busy"))
 odd, even = range(k), range(k, world)
 job.done(6)
 if kind == "late":  # k ranks never come to the seventh
@@ -89,6 +89,10 @@ elif kind == "swapped":  # two groups in another order
 elif kind == "pair":  # one rank waits in its pair for a neighbor that waits for all
     job.op([k], group=str(1 + k // 2), seq=1, state="started")
     job.op([r for r in range(world) if r != k], seq=7, state="started")
+elif kind == "busy":  # in k pairs one waits for the other, in all others both are in it, as in a job that runs
+    for rank in range(world):
+        if rank % 2 or rank >= 2 * k:
+            job.op([rank], group=str(1 + rank // 2), seq=1, state="started")
 elif kind == "send":  # a rank sends, nobody receives
     job.op([0], name=f"send 0->{k}", seq=1, p2p=True, state="started")
     job.op([r for r in range(world) if r > 0], seq=7, state="started")
@@ -102,6 +106,7 @@ run() {
     "$INQ" analyze dumps -j 1 -q -f json |
         python3 "$SAMPLES/../tests/cli/figures.py" schema tool inputs options verdict findings sure text confidence_why |
         cut -c 1-600
+    "$INQ" analyze dumps -j 1 -q | awk '/^$/ { exit } 1'
     rm -r dumps
 }
 for kind in late stuck absent size; do
@@ -117,5 +122,7 @@ run stuck 3 3
 for k in 1 2 5; do run behind 4 $k; done
 for world in 2 4 8; do run swapped $world 1; done
 for k in 0 1 5; do run pair 6 $k; done
+run busy 4 1
+for k in 1 2 3; do run busy 10 $k; done
 for k in 1 3; do run send 4 $k; done
 run idle 4 1

@@ -12,7 +12,7 @@ static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
                              .advice = "Collect the logs of all ranks and the kernel logs of their "
                                        "nodes; one that fails often writes neither log nor dump."},
     [INQ_FAILURE_GPU_STALL] =
-        {.headline = "The GPU of {who} does not finish what the others have finished: stuck in "
+        {.headline = "{Who} never finished on the GPU what the others have finished: stuck in "
                      "{hang}",
          .advice = "Read the kernel log of these ranks' nodes for Xid lines; drain a node that has "
                    "them.",

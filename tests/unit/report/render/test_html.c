@@ -569,7 +569,7 @@ static void html__no_more_windows_than_there_is_room_for(void **state)
     (void)state;
     struct inq_trace trace = {0};
     struct inq_evidence evidence[INQ_HTML_MAX_WINDOWS + 2];
-    for (int i = 0; i < INQ_HTML_MAX_WINDOWS + 2; i++) {
+    for (int64_t i = 0; i < INQ_HTML_MAX_WINDOWS + 2; i++) {
         evidence[i] = (struct inq_evidence){.start_ns = i * 100000, .end_ns = i * 100000};
     }
     struct inq_finding finding = {.evidence = evidence, .n_evidence = INQ_HTML_MAX_WINDOWS + 2};
@@ -578,7 +578,7 @@ static void html__no_more_windows_than_there_is_room_for(void **state)
     struct inq_html_windows windows;
     inq_html_find_windows(&context, 1, &windows);
     assert_int_equal(windows.n, INQ_HTML_MAX_WINDOWS);
-    for (int i = 0; i < INQ_HTML_MAX_WINDOWS; i++) {
+    for (int64_t i = 0; i < INQ_HTML_MAX_WINDOWS; i++) {
         assert_int_equal(windows.at[i].start_ns, i * 100000 - 1000);
     }
 }
@@ -596,7 +596,7 @@ static void html__many_spans_are_merged_until_few_enough(void **state)
                  {333, 128}, {167, 128}, {166, 256}, {77, 256}, {1, 2048}};
     struct inq_shard shard;
     made_shard(&shard, "a", 0, 1);
-    for (int i = 0; i < 1000; i++) {
+    for (int64_t i = 0; i < 1000; i++) {
         made_kernel(&shard, "ampere_sgemm_128x64_nn", 7, 1000000 + 20 * i, 10, INQ_TIME_NONE,
                     INQ_NONE);
     }

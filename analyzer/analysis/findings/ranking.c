@@ -174,7 +174,13 @@ static int64_t weight(const struct inq_finding *finding)
     bool lost =
         finding->severity == INQ_SEVERITY_HIGH &&
         (finding->kind == INQ_FINDING_NOT_FINITE || finding->kind == INQ_FINDING_DIVERGENCE);
-    return lost ? INT64_MAX - 1 : finding->cost_ns_per_step;
+    if (lost) {
+        return INT64_MAX - 1;
+    }
+    /* evening out work makes a slow GPU's shorter, too: what it gains beyond that counts */
+    bool beyond = finding->kind == INQ_FINDING_SEQUENCE_IMBALANCE && finding->in_order_ns >= 0 &&
+                  finding->in_order_ns < finding->cost_ns_per_step;
+    return beyond ? finding->in_order_ns : finding->cost_ns_per_step;
 }
 
 static int by_share(const struct inq_finding *x, const struct inq_finding *y)

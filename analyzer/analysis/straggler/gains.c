@@ -24,6 +24,10 @@ enum { MOST_RANKS = 1024 };
 /* One cause hides another where repairing it leaves the other at least this part of what repairing
  * all before it does: the rest is shared with more. */
 #define HIDDEN_PART 0.5
+/* Evening out work between ranks makes a slow GPU's shorter, too, where not all of its kernels are
+ * slow. So it comes before a cause of single ranks only where that makes up less than this part of
+ * what evening gains: then most of it is not that cause. */
+#define EVEN_PART 0.5
 /* Each pair is a simulation; those that cost most come first. */
 enum { MOST_HIDERS = 16 };
 
@@ -443,14 +447,23 @@ static void set_confidence(const struct gains *g, struct inq_candidate *candidat
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
+/* What a candidate is ordered by. */
+static double weight_of(const struct inq_candidate *candidate)
+{
+    double part = candidate->kind == INQ_FINDING_SEQUENCE_IMBALANCE ? EVEN_PART : 1.0;
+    return part * (double)candidate->cost_ns_per_step;
+}
+
 static int costliest_first(const void *a, const void *b, void *ctx)
 {
     const struct inq_candidate *x = a;
     const struct inq_candidate *y = b;
+    double x_ns = weight_of(x);
+    double y_ns = weight_of(y);
 
     (void)ctx;
-    if (x->cost_ns_per_step != y->cost_ns_per_step) {
-        return x->cost_ns_per_step > y->cost_ns_per_step ? -1 : 1;
+    if (x_ns < y_ns || x_ns > y_ns) {
+        return x_ns > y_ns ? -1 : 1;
     }
     if (x->n_ranks == 0 || y->n_ranks == 0) {
         return (x->n_ranks == 0) - (y->n_ranks == 0);

@@ -885,6 +885,21 @@ static void detect__nothing_in_healthy_runs(void **state)
     expect("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
 }
 
+/* A GPU whose clock is low spares the optimizer's kernels. Among experts with uneven work, evening
+ * that out gains all that the GPU costs, and more: it was told as sequences of different length. */
+static void detect__low_clock_among_uneven_experts(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=16,experts=1,layers=4,steps=8,shapes=1,gz=0,cpu_ops=0,seed=1,"
+        "fault=low_clock:rank=5:factor=1.2,fault=uneven_experts:sigma=0.05",
+        "dp=16,experts=1,layers=4,steps=8,shapes=1,gz=0,cpu_ops=0,seed=3,"
+        "fault=low_clock:rank=5:factor=1.3,fault=uneven_experts:sigma=0.1"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        expect_cost(specs[i], 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -932,6 +947,7 @@ int main(void)
         cmocka_unit_test(detect__slow_gpu_by_what_ranks_of_all_stages_differ),
         cmocka_unit_test(detect__host_of_the_first_stage_that_pauses_now_and_then),
         cmocka_unit_test(detect__late_host_by_what_ranks_of_all_stages_differ),
+        cmocka_unit_test(detect__low_clock_among_uneven_experts),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

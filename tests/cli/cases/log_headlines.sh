@@ -30,6 +30,7 @@ cases += [
     "Mar 14 10:00:08 n3 kernel: mce: [Hardware Error]: Machine check events logged",
     "Mar 14 10:00:08 n3 kernel: nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32",
     "Mar 14 10:00:08 n3 kernel: NVRM: GPU at PCI:0000:3b:00: GPU-1 has fallen off the bus.",
+    "Mar 14 10:00:08 n3 kernel: NVRM: Xid (PCI:00ab:cd:1e): 79, pid=4242, GPU has fallen off the bus.",
     "Mar 14 10:00:08 n3 kernel: mlx5_core 0000:0c:00.0: mlx5_cmd_check: Link down",
     "n3:4242:4300 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB: Got completion from peer 10.0.0.7<4791> "
     "with status=12 opcode=0 len=0 vendor err 129",

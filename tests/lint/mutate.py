@@ -36,7 +36,9 @@ OPERATORS = [  # what a slip of the hand makes of them
     (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
 ]
 CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents", "cli.first_screen",
-             "cli.terminal", "cli.corpus", "cli.perfetto", "cli.one_account", "cli.tables"}
+             "cli.terminal", "cli.corpus", "cli.perfetto", "cli.one_account", "cli.tables",
+             "cli.contract"}
+WHOLE_RUN = {"test_faults"}  # fails each allocation of a whole run: what a check for NULL guards
 UNFIT = "fails without a mutation: whatever is changed would count as noticed"
 GOLDEN_CASES = "tests/cli/cases"
 # of two values the larger or the smaller one, or of two that differ: what is done with equal ones
@@ -155,7 +157,7 @@ def stages(path, related):
     near = os.path.dirname(path.replace("analyzer/", "tests/unit/", 1))
     while not unit_tests(near):
         near = os.path.dirname(near)
-    own = unit_tests(near)
+    own = unit_tests(near) | WHOLE_RUN
     yield "near", [*sorted(own), "inquest"], {"unit." + t[5:] for t in own} | CLI_TESTS
     if not related:
         others = unit_tests("tests/unit") - own

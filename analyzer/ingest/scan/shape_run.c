@@ -9,7 +9,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* To miss is to compare once more, to learn anew takes ten times as long. */
+/* To miss is to compare once more, to learn anew costs ten times that. */
 enum { MAX_MISSES = 8 };
 
 /* The number at the end of a step; false when its width says too little of the next one's: it has a

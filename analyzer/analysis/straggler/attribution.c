@@ -48,8 +48,8 @@ static bool is_victim(const struct inq_inquiry *q, const struct inq_candidate *c
            4 * candidate->last_arrivals < 3 * candidate->waits;
 }
 
-/* Whether extra compute is said of most ranks of a role: what most have is what is usual, and it is the
- * others who have less. A slow GPU is one, however many there are. */
+/* Whether extra compute is said of most ranks of a role: what most have is what is usual, and it is
+ * the others who have less. A slow GPU is one, however many there are. */
 static bool is_most(const struct inq_delay *delay, const struct inq_candidate *candidate)
 {
     return candidate->kind == INQ_FINDING_MORE_WORK && 2 * delay->usual < delay->peers;

@@ -76,7 +76,8 @@ static void build_failure(const struct inq_context *context, struct inq_table *t
         row(table, i == 0 ? "where" : "and", say_place(context, &f->places[i]));
     }
     row(table, "victims", inq_arena_list(context->arena, f->victim_ranks, f->n_victims));
-    row(table, "cut, older or no dump", inq_arena_list(context->arena, f->missing_ranks, f->n_missing));
+    row(table, "cut, older or no dump",
+        inq_arena_list(context->arena, f->missing_ranks, f->n_missing));
     row(table, "suspects", inq_arena_list(context->arena, f->suspected_ranks, f->n_suspected));
     row(table, "group", f->group);
     if (f->seq >= 0) {

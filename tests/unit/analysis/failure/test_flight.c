@@ -94,7 +94,8 @@ static void check_without(const struct real *real, size_t a, size_t b, enum inq_
         assert_true(!(a == 9 && b == 14) ||
                     test_has_rank(f->suspected_ranks, f->n_suspected, faulty[i]));
     }
-    assert_non_null(strstr(f->alternatives[f->n_alternatives - 1], "no whole dump shows the last moments"));
+    assert_non_null(
+        strstr(f->alternatives[f->n_alternatives - 1], "no whole dump shows the last moments"));
     assert_true(test_has_rank(f->missing_ranks, f->n_missing, (int32_t)a));
     assert_true(test_has_rank(f->missing_ranks, f->n_missing, (int32_t)b));
     assert_int_equal(f->cls, a == 9 && b == 14 ? INQ_FAILURE_UNKNOWN : cls);

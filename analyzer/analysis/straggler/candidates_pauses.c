@@ -341,7 +341,7 @@ static void find_silences(const struct inq_trace *trace, uint32_t rank, const st
     }
 }
 
-/* Whether a rank's calls show a pause like those that were seen. */
+/* Whether a rank's calls show a pause like those that were seen, beyond what its silences vary. */
 static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct work *work,
                           int64_t *silence)
 {
@@ -352,7 +352,10 @@ static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct wo
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         p->scratch[n++] = (double)silence[s];
     }
-    double least_ns = inq_median(p->scratch, n) + LIKE_PART * p->sum_ns / (double)p->n;
+    double usual_ns = inq_median(p->scratch, n);
+    double sigma_ns = INQ_MAD_SIGMA * inq_mad(p->scratch, n, usual_ns);
+    double least_ns =
+        usual_ns + fmax(LIKE_PART * p->sum_ns / (double)p->n, INQ_STRAGGLER_SIGMAS * sigma_ns);
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         if (inq_step_stat_at(cells, rank, s)->valid && (double)silence[s] >= least_ns) {
             return true;

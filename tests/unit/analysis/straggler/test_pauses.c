@@ -293,9 +293,31 @@ static void uneven__work_is_more_than_the_noise_of_kernels(void **state)
                       "seed=20004,gz=0,fault=jitter:sigma=0.08");
 }
 
+/* One host is 4 ms late in each step, another lost 0.2 ms once: how the first one's silences vary
+ * is no pause like that. */
+static void pauses__are_not_how_silences_vary(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=2,pp=2,micro_batches=1,layers=2,p2p=args,early_recv=2,gpus_per_host=2,steps=10,args="
+        "old,"
+        "clock=1ms,drift=20,link_sigma=0.08,seed=427931,gz=0,fault=late_host:rank=1:delay=4ms",
+        NULL);
+    const struct inq_candidate *late = &t.report->attribution->candidates[0];
+
+    assert_int_equal(t.report->attribution->n_candidates, 1);
+    assert_int_equal(late->kind, INQ_FINDING_LATE_HOST);
+    assert_false(late->rotates);
+    assert_int_equal(late->n_ranks, 1);
+    assert_int_equal(late->ranks[0], 1);
+    assert_in_range(late->cost_ns_per_step, 3800000, 4100000);
+    test_synth_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pauses__are_not_how_silences_vary),
         cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
         cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
         cmocka_unit_test(pauses__of_most_ranks_in_one_step_count),

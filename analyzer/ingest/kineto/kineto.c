@@ -281,15 +281,15 @@ enum place {
 };
 
 struct document {
-    struct inq_kineto k;
+    struct inq_shapes shapes; /* first: its nodes are aligned to cache lines */
+    inq_shape_match match;    /* NULL: no use is made of shapes */
+    struct inq_err *err;
     struct inq_window window;
     struct inq_scan_event event;
-    struct inq_shapes shapes;
-    inq_shape_match match; /* NULL: no use is made of shapes */
+    struct inq_kineto k;
     enum place place;
     bool array_form; /* the document is an array */
     bool blaming;    /* the garbage at hand is part of an event already counted as bad */
-    struct inq_err *err;
 };
 
 /* ---- the window ------------------------------------------------------------------------------ */

@@ -557,7 +557,7 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
     const char *at = *p;
     uint64_t count = 0;
     while (end - at > STEP_BYTES) {
-        for (unsigned i = 0; i < PREFETCH_LINES; i++) {
+        for (size_t i = 0; i < PREFETCH_LINES; i++) {
             __builtin_prefetch(at + PREFETCH_AHEAD + STEP_BYTES * i);
         }
         struct inq_shape_node *first = first_node(shapes, last->follow, at);

@@ -4,7 +4,6 @@
 #include "base/sort.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* The mean of two, rounded down: no sum that could overflow; floor of half the odd bits. */
 static int64_t middle_of(int64_t low, int64_t high)
@@ -76,16 +75,6 @@ double inq_mean(const double *values, size_t n)
     return n == 0 ? (double)NAN : sum / (double)n;
 }
 
-static bool comes_again(const int64_t *later_ns, size_t n, int64_t length_ns, double within_ns)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (later_ns[i] >= 0 && fabs((double)(later_ns[i] - length_ns)) <= within_ns) {
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t inq_warm_up_steps(const int64_t *lengths_ns, size_t n, int64_t *space)
 {
     enum { LEAST_STEPS = 4 };          /* fewer have no median to speak of */
@@ -103,8 +92,9 @@ size_t inq_warm_up_steps(const int64_t *lengths_ns, size_t n, int64_t *space)
         longer++;
     }
     size_t s = 0;
-    while (s < longer && (lengths_ns[s] < 0 || !comes_again(lengths_ns + longer, n - longer,
-                                                            lengths_ns[s], AS_LONG * median_ns))) {
+    while (s < longer &&
+           (lengths_ns[s] < 0 || !inq_is_near_any(lengths_ns + longer, n - longer, lengths_ns[s],
+                                                  AS_LONG * median_ns))) {
         s++;
     }
     return s;

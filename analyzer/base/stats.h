@@ -5,6 +5,9 @@
 
 #include "inquest/error.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 /* Sigma of a normal distribution over its median absolute deviation. */
 #define INQ_MAD_SIGMA 1.4826
 
@@ -24,6 +27,15 @@ double inq_quantile(double *values, size_t n, double q);
 double inq_mad(double *values, size_t n, double center);
 double inq_mean(const double *values, size_t n);
 
+/* Whether one of n values lies within `within` of the given one. */
+static inline bool inq_is_near_any(const int64_t *values, size_t n, int64_t value, double within)
+{
+    size_t i = 0;
+    while (i < n && fabs((double)(values[i] - value)) > within) {
+        i++;
+    }
+    return i < n;
+}
 /* Steps at the beginning that are a warm-up (compilation, allocation, first connections), of n in
  * order by their lengths, negative ones not known: each takes more than 1.5 times the median, and
  * none of them comes again later, within a tenth of the median: that would be a fault that shows

@@ -335,17 +335,6 @@ static int64_t length_of(const struct inq_account_cell *cell)
     return cell->end_ns - cell->start_ns;
 }
 
-/* Whether one of n lengths is as long as the given one. */
-static bool recurs(const int64_t *lengths, size_t n, int64_t length_ns, double usual_ns)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (fabs((double)(lengths[i] - length_ns)) <= WHOLE_TOLERANCE * usual_ns) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether the ranks began the first step at one moment: it is equally long on all of them, or its
  * beginning is equally far from the end of one of the next steps: a rank that is slow in the first
  * ends it later than the others, too. */
@@ -396,7 +385,8 @@ static int first_step_fits(const struct inq_account *account, bool *fits, struct
         longest = length_of(cell) > longest ? length_of(cell) : longest;
     }
     double usual = (double)inq_median_i64(lengths, n);
-    *fits = first_begins_together(account, usual) && recurs(lengths, n, longest, usual) &&
+    *fits = first_begins_together(account, usual) &&
+            inq_is_near_any(lengths, n, longest, WHOLE_TOLERANCE * usual) &&
             (double)shortest >= (1.0 - WHOLE_TOLERANCE) * usual;
     inq_mem_free(lengths);
     return INQ_OK;

@@ -3,6 +3,7 @@
  * steps out of line. They name no rank. */
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
+#include "inquest/memory.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
@@ -245,14 +246,16 @@ static const struct inq_coll_stat *longest_transfers(const struct inq_collective
 static void add_bandwidth(struct inq_findings *f, struct inq_finding *finding)
 {
     const struct inq_coll_stat *op = longest_transfers(f->report->collectives);
+    char size[32];
     if (op == NULL || finding->severity == INQ_SEVERITY_INFO) {
         return;
     }
     finding->detail = inq_findings_text(
         f,
-        "%s The longest in all: %s of %.3g MB over %d ranks, %s each at a bus bandwidth of %.3g "
+        "%s The longest in all: %s of %s over %d ranks, %s each at a bus bandwidth of %.3g "
         "GB/s.",
-        finding->detail, inq_coll_kind_text(op->kind), (double)op->bytes / 1e6, op->group_size,
+        finding->detail, inq_coll_kind_text(op->kind),
+        inq_size_format((double)op->bytes, INQ_SIZE_DECIMAL, size, sizeof size), op->group_size,
         inq_findings_time(f, op->transfer_ns_median), op->busbw_gbps);
     finding->advice =
         "Compare the bus bandwidth with what nccl-tests reach on these nodes: far less is a slow "

@@ -647,18 +647,24 @@ static int fill_schedule(struct pipeline *x, struct inq_err *err)
 static double *told_paces(const struct pipeline *x)
 {
     const struct inq_op_model *m = x->m;
-    double *told = inq_arena_array(x->arena, m->n_dp * m->n_stages, sizeof *told);
-    for (size_t i = 0; told != NULL && x->blame != NULL && i < x->blame->n_candidates; i++) {
+    size_t workers = m->n_dp * m->n_stages;
+    double *told = inq_arena_array(x->arena, workers, sizeof *told);
+    double *by_rank = inq_mem_zalloc(x->trace->n_ranks + 1, sizeof *by_rank);
+    if (told == NULL || by_rank == NULL) {
+        inq_mem_free(by_rank);
+        return NULL;
+    }
+    for (size_t i = 0; x->blame != NULL && i < x->blame->n_candidates; i++) {
         const struct inq_candidate *c = &x->blame->candidates[i];
         bool computes = c->kind == INQ_FINDING_SLOW_GPU || c->kind == INQ_FINDING_MORE_WORK;
         for (size_t k = 0; computes && c->peers_ns > 0 && k < c->n_ranks; k++) {
-            for (size_t w = 0; w < m->n_dp * m->n_stages; w++) {
-                if (m->worker_rank[w] == c->ranks[k]) {
-                    told[w] = (double)c->own_ns / (double)c->peers_ns;
-                }
-            }
+            by_rank[c->ranks[k]] = (double)c->own_ns / (double)c->peers_ns;
         }
     }
+    for (size_t w = 0; w < workers; w++) {
+        told[w] = m->worker_rank[w] < x->trace->n_ranks ? by_rank[m->worker_rank[w]] : 0.0;
+    }
+    inq_mem_free(by_rank);
     return told;
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/straggler/candidates.h"
 #include "analysis/straggler/straggler.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -86,7 +87,7 @@ static void compare_in_step(struct transients *t, size_t s)
             t->sorted[n++] = t->ratio[r * n_steps + s];
         }
     }
-    (void)inq_median_i64(t->sorted, n); /* sorts */
+    inq_sort_i64(t->sorted, n);
     for (size_t r = 0; r < t->cells->n_ranks; r++) {
         bool known = n > 1 && is_known(t, r, s);
         int64_t own = known ? t->ratio[r * n_steps + s] : 0;

@@ -237,9 +237,10 @@ function whatifSection(run) {
         short: "What if",
         how: "S = T / T ideal: the simulated step as recorded, over the step with every op as long as its like. S of a part: only this part as recorded. 1 costs nothing.",
         content: [
-            el("dl", { class: "stats inline" }, stat("S", ratioText(whatif.slowdown), "the whole step"), stat("T", sayNs(whatif.t_ns), "recorded " + sayNs(whatif.recorded_ns)), stat("T ideal", sayNs(whatif.t_ideal_ns)), isNumber(whatif.m_w) && stat("M_W", sayPct(whatif.m_w), "of the loss by the slowest workers"), isNumber(whatif.m_s) && stat("M_S", sayPct(whatif.m_s), "of the loss by the last stage")),
+            el("dl", { class: "stats inline" }, stat("S", ratioText(whatif.slowdown), "the whole step"), stat("T", sayNs(whatif.t_ns), "recorded " + sayNs(whatif.recorded_ns)), stat("T ideal", sayNs(whatif.t_ideal_ns)), isNumber(whatif.m_w) && stat("M_W", sayPct(whatif.m_w), "saved by ideal slowest workers, of T − T ideal"), isNumber(whatif.m_s) && stat("M_S", sayPct(whatif.m_s), "saved by an ideal last stage, of T − T ideal")),
             causes.length > 0 && [
                 el("h3", null, "Causes, tested by taking each away"),
+                el("p", { class: "how" }, "Saves: with its ops as long as their like, so a longer stage loses work; a finding moves the work to other stages and gains less."),
                 makeTable({ label: "Causes, tested by taking each away", rows: causes, columns: [{ title: "Cause", value: (c) => words(c.kind) }, nsColumn("Saves", time, (c) => c.saved_ns, "per step"), { title: "Of the loss", value: (c) => c.share, text: (c) => sayPct(Math.min(c.share, 1)), hint: "100 %: all of it or more; ideal is the mean of like ops, which a slow part raises" }, { title: "Fits", value: (c) => (c.fits ? "yes" : "no") }, { title: "Why", value: (c) => c.what }] }),
             ],
             scenarios.length > 0 && [

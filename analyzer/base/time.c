@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/time.h"
 
+#include "base/digits.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +126,9 @@ static bool scale_fraction(uint64_t frac, int decimals, uint64_t unit_ns, uint64
                                       10000000000000000u,
                                       100000000000000000u,
                                       1000000000000000000u};
+    for (; decimals >= 3 && unit_ns % 1000 == 0; decimals -= 3) {
+        unit_ns /= 1000;
+    }
     for (; decimals > 0 && unit_ns % 10 == 0; decimals--) {
         unit_ns /= 10;
     }
@@ -148,13 +153,9 @@ static bool parse_short(const char *text, size_t len, int64_t unit_ns, int64_t *
     if (end - p > 19 || p == end) {
         return false;
     }
-    for (; p < end && is_digit(*p); p++) {
-        whole = whole * 10 + (uint64_t)(*p - '0');
-    }
-    if (p < end && *p == '.' && p > text + negative) {
-        for (p++; p < end && is_digit(*p); p++, decimals++) {
-            frac = frac * 10 + (uint64_t)(*p - '0');
-        }
+    if (inq_digits_read(&p, end, &whole) > 0 && p < end && *p == '.') {
+        p++;
+        decimals = (int)inq_digits_read(&p, end, &frac);
     }
     if (p < end || whole > (uint64_t)(INT64_MAX / 2 / unit_ns) ||
         (frac > 0 && !scale_fraction(frac, decimals, (uint64_t)unit_ns, &part_ns))) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/optable/place.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
@@ -30,10 +29,17 @@ struct op {
     int64_t dur_ns, end_ns;
 };
 
-/* The ops of one stage in one step, in the order in which they run. */
+/* The ops of one stage in one step, in the order in which they run; its passes by their keys. */
 struct lane {
     size_t first, n, next;
+    size_t n_passes, n_forward; /* forward passes have the lower keys */
     int64_t free_ns;
+};
+
+/* Which op of the step a pass is. */
+struct known_pass {
+    uint64_t key;
+    uint32_t op;
 };
 
 struct placer {
@@ -47,8 +53,7 @@ struct placer {
     uint32_t
         *stack; /* lanes whose next op may be ready; each op puts there one more, two if forced */
     size_t depth;
-    struct inq_map passes; /* hash of a pass of the step -> its op */
-    int32_t last_chunk;
+    struct known_pass *passes;   /* of each lane from its `first` on, sorted */
     uint64_t by_pass, as_listed; /* stages of a step, by the order of their ops */
     uint64_t unordered;          /* ops that no order lets run */
 };
@@ -137,8 +142,9 @@ static int make_room(struct placer *placer, struct inq_err *err)
     placer->scratch = inq_mem_alloc((most + 1) * sizeof *placer->scratch);
     placer->lanes = inq_mem_alloc((most + 1) * sizeof *placer->lanes);
     placer->stack = inq_mem_alloc((3 * most + 1) * sizeof *placer->stack);
+    placer->passes = inq_mem_alloc((most + 1) * sizeof *placer->passes);
     bool has_room = placer->ops != NULL && placer->scratch != NULL && placer->lanes != NULL &&
-                    placer->stack != NULL;
+                    placer->stack != NULL && placer->passes != NULL;
     return has_room ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 
@@ -161,6 +167,7 @@ static void collect(const struct inq_shard *shard, struct placer *placer, size_t
                 .is_plain = label->chunk <= 0 && label->type != INQ_OP_BACKWARD_INPUT &&
                             label->type != INQ_OP_BACKWARD_WEIGHT,
                 .dur_ns = rank->events.dur_ns[row],
+                .end_ns = -1,
             };
         }
     }
@@ -238,49 +245,56 @@ static void order_lane(struct placer *placer, size_t stage)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-static uint64_t key_of(size_t stage, int32_t micro_batch, int32_t chunk, enum pass pass)
+/* Ordered by direction, chunk, micro-batch; the latter two are not negative. */
+static uint64_t key_of(enum pass pass, int32_t chunk, int32_t micro_batch)
 {
-    const int64_t what[] = {(int64_t)stage, micro_batch, chunk, pass};
-    return inq_hash_bytes(what, sizeof what);
+    return (uint64_t)pass << 62 | (uint64_t)(uint32_t)chunk << 31 | (uint32_t)micro_batch;
+}
+
+/* The stage's op of this pass, or NULL. Nearly always micro-batch i is the i-th of its direction.
+ */
+static const struct op *find_op(const struct placer *placer, size_t stage, enum pass pass,
+                                int32_t chunk, int32_t micro_batch)
+{
+    const struct lane *lane = &placer->lanes[stage];
+    const struct known_pass *passes = &placer->passes[lane->first];
+    uint64_t key = key_of(pass, chunk, micro_batch);
+    size_t guess = (size_t)micro_batch + (pass == PASS_BACKWARD ? lane->n_forward : 0);
+    size_t low = 0;
+    size_t high = lane->n_passes;
+    if (guess < high && passes[guess].key == key) {
+        return &placer->ops[passes[guess].op];
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_behind = passes[middle].key < key;
+        low = is_behind ? middle + 1 : low;
+        high = is_behind ? high : middle;
+    }
+    bool known = low < lane->n_passes && passes[low].key == key;
+    return known ? &placer->ops[passes[low].op] : NULL;
 }
 
 /* The pass of the same micro-batch that is `by` places further in its direction of flow (1: the one
- * after it, -1: the one it waits for), or NULL. The first stage's chunk follows the last stage's
- * chunk before it. */
+ * after it, -1: the one it waits for), or NULL; its stage is put at *to. The first stage's chunk
+ * follows the last stage's chunk before it. */
 static const struct op *neighbor(const struct placer *placer, const struct op *op, size_t stage,
-                                 int by)
+                                 int by, size_t *to)
 {
-    int64_t to = (int64_t)stage + (op->pass == PASS_FORWARD ? by : -by);
-    int64_t last = (int64_t)placer->n_lanes - 1;
-    int32_t chunk = op->chunk;
-    uint32_t found;
-    if (to < 0) {
-        to = last;
-        chunk--;
-    } else if (to > last) {
-        to = 0;
-        chunk++;
+    bool onward = (op->pass == PASS_FORWARD) == (by > 0);
+    size_t last = placer->n_lanes - 1;
+    int64_t chunk = op->chunk;
+    if (onward) {
+        *to = stage < last ? stage + 1 : 0;
+        chunk += stage == last;
+    } else {
+        *to = stage > 0 ? stage - 1 : last;
+        chunk -= stage == 0;
     }
-    bool known =
-        op->pass != PASS_NONE && chunk >= 0 && chunk <= placer->last_chunk &&
-        inq_map_get(&placer->passes, key_of((size_t)to, op->micro_batch, chunk, op->pass), &found);
-    const struct op *other = known ? &placer->ops[found] : NULL;
-    bool same = other != NULL && other != op && other->micro_batch == op->micro_batch &&
-                other->chunk == chunk && other->pass == op->pass;
-    return same ? other : NULL;
-}
-
-/* Which stage an op of the step is of: lanes are in the order of ops. */
-static size_t lane_of(const struct placer *placer, const struct op *op)
-{
-    size_t at = (size_t)(op - placer->ops);
-    size_t low = 0;
-    size_t high = placer->n_lanes;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        *(placer->lanes[middle].first <= at ? &low : &high) = middle;
-    }
-    return low;
+    bool is_one = op->pass != PASS_NONE && chunk >= 0 && chunk <= INT32_MAX;
+    const struct op *other =
+        is_one ? find_op(placer, *to, op->pass, (int32_t)chunk, op->micro_batch) : NULL;
+    return other != op ? other : NULL;
 }
 
 /* Places the lane's next op; false when it waits for one that has no place yet. */
@@ -288,7 +302,8 @@ static bool place_next(struct placer *placer, size_t stage, bool waits)
 {
     struct lane *lane = &placer->lanes[stage];
     struct op *op = &placer->ops[lane->first + lane->next];
-    const struct op *before = neighbor(placer, op, stage, -1);
+    size_t other = 0;
+    const struct op *before = neighbor(placer, op, stage, -1, &other);
     if (before != NULL && before->end_ns < 0 && waits) {
         return false;
     }
@@ -297,9 +312,9 @@ static bool place_next(struct placer *placer, size_t stage, bool waits)
     op->end_ns = start_ns > MAX_TIME_NS - op->dur_ns ? MAX_TIME_NS : start_ns + op->dur_ns;
     lane->free_ns = op->end_ns;
     lane->next++;
-    const struct op *after = neighbor(placer, op, stage, 1);
+    const struct op *after = neighbor(placer, op, stage, 1, &other);
     if (after != NULL && after->end_ns < 0) {
-        placer->stack[placer->depth++] = (uint32_t)lane_of(placer, after);
+        placer->stack[placer->depth++] = (uint32_t)other;
     }
     return true;
 }
@@ -315,22 +330,58 @@ static void run(struct placer *placer)
     }
 }
 
+static int compare_passes(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    const struct known_pass *x = a;
+    const struct known_pass *y = b;
+    int by_key = (x->key > y->key) - (x->key < y->key);
+    return by_key != 0 ? by_key : (x->op > y->op) - (x->op < y->op);
+}
+
+/* Appends the lane's passes of one direction to those it has; false: they are not in order. */
+static bool list_passes(struct placer *placer, struct lane *lane, enum pass pass)
+{
+    struct known_pass *passes = &placer->passes[lane->first];
+    bool sorted = true;
+    for (size_t i = lane->first; i < lane->first + lane->n; i++) {
+        const struct op *op = &placer->ops[i];
+        if (op->pass == pass) {
+            uint64_t key = key_of(pass, op->chunk, op->micro_batch);
+            size_t n = lane->n_passes++;
+            passes[n] = (struct known_pass){key, (uint32_t)i};
+            sorted = sorted && (n == 0 || passes[n - 1].key < key);
+        }
+    }
+    return sorted;
+}
+
+/* Of a pass that is there twice the last counts. */
+static void drop_repeated(struct lane *lane, struct known_pass *passes)
+{
+    size_t n = 0;
+    lane->n_forward = 0;
+    for (size_t i = 0; i < lane->n_passes; i++) {
+        if (i + 1 == lane->n_passes || passes[i + 1].key != passes[i].key) {
+            lane->n_forward += passes[i].key < key_of(PASS_BACKWARD, 0, 0);
+            passes[n++] = passes[i];
+        }
+    }
+    lane->n_passes = n;
+}
+
 static int index_passes(struct placer *placer, struct inq_err *err)
 {
     int code = INQ_OK;
-    inq_map_release(&placer->passes);
-    placer->last_chunk = 0;
-    for (size_t stage = 0; stage < placer->n_lanes; stage++) {
-        const struct lane *lane = &placer->lanes[stage];
-        for (size_t i = lane->first; i < lane->first + lane->n && code == INQ_OK; i++) {
-            struct op *op = &placer->ops[i];
-            op->end_ns = -1;
-            placer->last_chunk = op->chunk > placer->last_chunk ? op->chunk : placer->last_chunk;
-            if (op->pass != PASS_NONE) {
-                code = inq_map_put(&placer->passes,
-                                   key_of(stage, op->micro_batch, op->chunk, op->pass), (uint32_t)i,
-                                   err);
-            }
+    for (size_t stage = 0; stage < placer->n_lanes && code == INQ_OK; stage++) {
+        struct lane *lane = &placer->lanes[stage];
+        struct known_pass *passes = &placer->passes[lane->first];
+        bool sorted = list_passes(placer, lane, PASS_FORWARD);
+        lane->n_forward = lane->n_passes;
+        sorted = list_passes(placer, lane, PASS_BACKWARD) && sorted;
+        if (!sorted) {
+            code = inq_sort(passes, lane->n_passes, sizeof *passes, compare_passes, NULL, err);
+            drop_repeated(lane, passes);
         }
     }
     return code;
@@ -414,11 +465,11 @@ int inq_ops_place(struct inq_shard *shard, const int64_t *origin_ns, size_t n, c
     if (code == INQ_OK && placer.n_blocks > 0) {
         code = explain(&placer, shard, what, err);
     }
-    inq_map_release(&placer.passes);
     inq_mem_free(placer.blocks);
     inq_mem_free(placer.ops);
     inq_mem_free(placer.scratch);
     inq_mem_free(placer.lanes);
     inq_mem_free(placer.stack);
+    inq_mem_free(placer.passes);
     return code;
 }

@@ -2,6 +2,8 @@
 /* The matcher of event shapes in portable C. */
 #include "ingest/scan/shape.h"
 
+#include "base/digits.h"
+
 #include <string.h>
 
 static inline uint64_t load8(const void *p)

@@ -29,29 +29,14 @@ struct match {
     unsigned n_steps;
 };
 
-/* Value of 1 to 8 digits: all are put to work at once, pairwise. */
-static inline uint64_t parse_eight(const char *p, unsigned n)
-{
-    uint64_t digits;
-    memcpy(&digits, p, sizeof digits);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    digits = __builtin_bswap64(digits);
-#endif
-    unsigned shift = 64 - 8 * n;
-    digits = (digits << shift) - (UINT64_C(0x3030303030303030) << shift);
-    digits = digits * 10 + (digits >> 8);
-    uint64_t low = (digits & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064);
-    uint64_t high = (digits >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001);
-    return (low + high) >> 32;
-}
-
 /* Value of 1 to 16 digits. */
 static inline uint64_t parse_digits(const char *p, unsigned n)
 {
     if (n <= 8) {
-        return parse_eight(p, n);
+        return inq_digits_value(inq_digits_load(p), n);
     }
-    return parse_eight(p, n - 8) * 100000000 + parse_eight(p + n - 8, 8);
+    return inq_digits_value(inq_digits_load(p), n - 8) * 100000000 +
+           inq_digits_value(inq_digits_load(p + n - 8), 8);
 }
 
 /* From a bit for each quote: a bit for each byte from an opening quote up to its closing one. */

@@ -2,6 +2,8 @@
 /* The matcher of event shapes with AVX-512. */
 #include "ingest/scan/shape.h"
 
+#include "base/digits.h"
+
 #include <string.h>
 
 #if defined(__x86_64__)

@@ -2,6 +2,8 @@
 /* The matcher of event shapes with NEON, which every 64-bit Arm host has (Grace among them). */
 #include "ingest/scan/shape.h"
 
+#include "base/digits.h"
+
 #include <string.h>
 
 #if defined(__aarch64__) && !defined(__AARCH64EB__)

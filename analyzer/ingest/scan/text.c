@@ -2,32 +2,27 @@
 /* Strings, numbers and values of JSON text in memory. */
 #include "ingest/scan/scan.h"
 
+#include "base/digits.h"
 #include "base/time.h"
 
 #include <string.h>
 
-enum { BLANK = 1, BARE = 2, DIGIT = 4 };
+enum { BLANK = 1, BARE = 2 };
 
 /* What a byte can be part of. */
 static const unsigned char byte_class[256] = {
-    [' '] = BLANK,        ['\n'] = BLANK,       ['\r'] = BLANK,       ['\t'] = BLANK,
-    ['0'] = BARE | DIGIT, ['1'] = BARE | DIGIT, ['2'] = BARE | DIGIT, ['3'] = BARE | DIGIT,
-    ['4'] = BARE | DIGIT, ['5'] = BARE | DIGIT, ['6'] = BARE | DIGIT, ['7'] = BARE | DIGIT,
-    ['8'] = BARE | DIGIT, ['9'] = BARE | DIGIT, ['+'] = BARE,         ['-'] = BARE,
-    ['.'] = BARE,         ['_'] = BARE,         ['a'] = BARE,         ['b'] = BARE,
-    ['c'] = BARE,         ['d'] = BARE,         ['e'] = BARE,         ['f'] = BARE,
-    ['g'] = BARE,         ['h'] = BARE,         ['i'] = BARE,         ['j'] = BARE,
-    ['k'] = BARE,         ['l'] = BARE,         ['m'] = BARE,         ['n'] = BARE,
-    ['o'] = BARE,         ['p'] = BARE,         ['q'] = BARE,         ['r'] = BARE,
-    ['s'] = BARE,         ['t'] = BARE,         ['u'] = BARE,         ['v'] = BARE,
-    ['w'] = BARE,         ['x'] = BARE,         ['y'] = BARE,         ['z'] = BARE,
-    ['A'] = BARE,         ['B'] = BARE,         ['C'] = BARE,         ['D'] = BARE,
-    ['E'] = BARE,         ['F'] = BARE,         ['G'] = BARE,         ['H'] = BARE,
-    ['I'] = BARE,         ['J'] = BARE,         ['K'] = BARE,         ['L'] = BARE,
-    ['M'] = BARE,         ['N'] = BARE,         ['O'] = BARE,         ['P'] = BARE,
-    ['Q'] = BARE,         ['R'] = BARE,         ['S'] = BARE,         ['T'] = BARE,
-    ['U'] = BARE,         ['V'] = BARE,         ['W'] = BARE,         ['X'] = BARE,
-    ['Y'] = BARE,         ['Z'] = BARE,
+    [' '] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['\t'] = BLANK, ['0'] = BARE, ['1'] = BARE,
+    ['2'] = BARE,  ['3'] = BARE,   ['4'] = BARE,   ['5'] = BARE,   ['6'] = BARE, ['7'] = BARE,
+    ['8'] = BARE,  ['9'] = BARE,   ['+'] = BARE,   ['-'] = BARE,   ['.'] = BARE, ['_'] = BARE,
+    ['a'] = BARE,  ['b'] = BARE,   ['c'] = BARE,   ['d'] = BARE,   ['e'] = BARE, ['f'] = BARE,
+    ['g'] = BARE,  ['h'] = BARE,   ['i'] = BARE,   ['j'] = BARE,   ['k'] = BARE, ['l'] = BARE,
+    ['m'] = BARE,  ['n'] = BARE,   ['o'] = BARE,   ['p'] = BARE,   ['q'] = BARE, ['r'] = BARE,
+    ['s'] = BARE,  ['t'] = BARE,   ['u'] = BARE,   ['v'] = BARE,   ['w'] = BARE, ['x'] = BARE,
+    ['y'] = BARE,  ['z'] = BARE,   ['A'] = BARE,   ['B'] = BARE,   ['C'] = BARE, ['D'] = BARE,
+    ['E'] = BARE,  ['F'] = BARE,   ['G'] = BARE,   ['H'] = BARE,   ['I'] = BARE, ['J'] = BARE,
+    ['K'] = BARE,  ['L'] = BARE,   ['M'] = BARE,   ['N'] = BARE,   ['O'] = BARE, ['P'] = BARE,
+    ['Q'] = BARE,  ['R'] = BARE,   ['S'] = BARE,   ['T'] = BARE,   ['U'] = BARE, ['V'] = BARE,
+    ['W'] = BARE,  ['X'] = BARE,   ['Y'] = BARE,   ['Z'] = BARE,
 };
 
 static unsigned char class_of(char c)
@@ -307,11 +302,9 @@ bool inq_scan_int(const char *p, size_t n, int64_t *value)
     size_t i = n > 0 && p[0] == '-';
     if (n - i > 0 && n - i <= 19) { /* ns since 1970: 19 digits */
         uint64_t sum = 0;
-        size_t at = i;
-        for (; at < n && (class_of(p[at]) & DIGIT); at++) {
-            sum = sum * 10 + (uint64_t)(p[at] - '0');
-        }
-        if (at == n && sum <= INT64_MAX) {
+        const char *at = p + i;
+        (void)inq_digits_read(&at, p + n, &sum);
+        if (at == p + n && sum <= INT64_MAX) {
             *value = i ? -(int64_t)sum : (int64_t)sum;
             return true;
         }
@@ -322,11 +315,9 @@ bool inq_scan_int(const char *p, size_t n, int64_t *value)
 bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction)
 {
     uint64_t sum = 0;
-    size_t at = 0;
-    for (; at < n && at < 16 && (class_of(p[at]) & DIGIT); at++) { /* since 1970: 16 digits */
-        sum = sum * 10 + (uint64_t)(p[at] - '0');
-    }
-    if (at == n && n > 0 && sum < INT64_MAX / 1000) { /* whole microseconds */
+    const char *stop = p;
+    size_t at = inq_digits_read(&stop, p + (n < 16 ? n : 16), &sum); /* since 1970: 16 digits */
+    if (at == n && n > 0 && sum < INT64_MAX / 1000) {                /* whole microseconds */
         *ns = (int64_t)(sum * 1000);
         *fraction = false;
         return true;

@@ -12,21 +12,26 @@
 static int use_big(struct inq_window *window, const char *from, size_t keep, size_t size,
                    struct inq_err *err)
 {
+    bool inside =
+        window->big != NULL && from >= window->big && from <= window->big + window->big_cap;
+    if (inside && from != window->big) {
+        memmove(window->big, from, keep);
+    }
     if (size + INQ_SOURCE_PADDING > window->big_cap) {
         size_t cap = window->big_cap == 0 ? (size_t)1 << 20 : window->big_cap;
         while (cap < size + INQ_SOURCE_PADDING) {
             cap *= 2;
         }
-        char *grown = inq_mem_alloc(cap);
+        /* pages are moved, not copied, where the system can */
+        char *grown = inq_mem_realloc(window->big, cap);
         if (grown == NULL) {
             return inq_err_set(err, INQ_NOMEM, "out of memory for %zu bytes of text", cap);
         }
-        memcpy(grown, from, keep);
-        inq_mem_free(window->big);
         window->big = grown;
         window->big_cap = cap;
-    } else if (from != window->big) {
-        memmove(window->big, from, keep);
+    }
+    if (!inside) {
+        memcpy(window->big, from, keep);
     }
     window->p = window->big;
     window->end = window->big + keep;

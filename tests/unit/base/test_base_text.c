@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors, times as text, output and JSON. */
+#include "base/digits.h"
 #include "base/json.h"
 #include "base/time.h"
 #include "inquest/version.h"
@@ -142,6 +143,31 @@ static void time__short_decimals_are_those_of_long_ones(void **state)
             if (good && a != b) {
                 fail_msg("%s: %lld ns, not %lld", text, (long long)a, (long long)b);
             }
+        }
+    }
+}
+
+/* Whatever byte follows digits, at every place of a word and beyond. */
+static void digits__end_at_the_first_byte_that_is_none(void **state)
+{
+    (void)state;
+    char text[24];
+    for (size_t n = 0; n < 19; n++) {
+        for (int c = 0; c < 256; c++) {
+            uint64_t expected = 0;
+            uint64_t value = 0;
+            memset(text, '7', sizeof text);
+            for (size_t i = 0; i < n; i++) {
+                text[i] = (char)('0' + (i * 7 + 9) % 10);
+                expected = expected * 10 + (uint64_t)(text[i] - '0');
+            }
+            text[n] = (char)c;
+            const char *p = text;
+            bool is_digit = c >= '0' && c <= '9';
+            const char *end = is_digit ? text + n : text + sizeof text;
+            assert_int_equal(inq_digits_read(&p, end, &value), n);
+            assert_ptr_equal(p, text + n);
+            assert_true(value == expected);
         }
     }
 }
@@ -304,6 +330,7 @@ int main(void)
         cmocka_unit_test(sink__streams_and_buffers_take_the_bytes),
         cmocka_unit_test(time__decimals_convert_exactly),
         cmocka_unit_test(time__short_decimals_are_those_of_long_ones),
+        cmocka_unit_test(digits__end_at_the_first_byte_that_is_none),
         cmocka_unit_test(time__durations_take_units),
         cmocka_unit_test(time__formats_three_figures),
         cmocka_unit_test(json__writer_escapes_and_repairs),

@@ -65,6 +65,19 @@ static void place__mixed_rows_run_as_listed(void **state)
     inq_shard_release(&shard);
 }
 
+/* Micro-batches in any order, not from 0 on; of a pass that is there twice the last counts. */
+static void place__passes_are_found_whatever_their_order(void **state)
+{
+    (void)state;
+    struct inq_shard shard = read_text("stage,micro_batch,op_type,duration_ms\n"
+                                       "0,7,fwd,1\n0,5,fwd,1\n0,5,fwd,2\n"
+                                       "1,5,fwd,1\n1,7,fwd,1\n1,9,fwd,1\n");
+    /* stage 0 ends F7 at 1, F5 at 2 and again at 4 */
+    assert_starts(&shard, 0, (const int64_t[]){0, 1, 2}, 3);
+    assert_starts(&shard, 1, (const int64_t[]){4, 5, 6}, 3);
+    inq_shard_release(&shard);
+}
+
 static void place__a_chunk_follows_the_last_stage_of_the_one_before_it(void **state)
 {
     (void)state;
@@ -121,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(place__rows_pass_by_pass_run_as_1f1b),
         cmocka_unit_test(place__mixed_rows_run_as_listed),
+        cmocka_unit_test(place__passes_are_found_whatever_their_order),
         cmocka_unit_test(place__a_chunk_follows_the_last_stage_of_the_one_before_it),
         cmocka_unit_test(place__replicas_and_steps_do_not_wait_for_each_other),
         cmocka_unit_test(place__rows_that_never_could_run_wait_for_nothing),

@@ -39,17 +39,29 @@ static void keep_first(struct failure *failure, size_t index, int code, const st
     }
 }
 
+/* Inside of another loop, whose call this is a part of: the threads that it leaves idle. */
+static size_t threads_for(size_t n, int jobs)
+{
+    size_t threads = (size_t)inq_threads(jobs);
+    if (omp_in_parallel() && (size_t)omp_get_max_threads() < threads) {
+        threads = (size_t)omp_get_max_threads();
+    }
+    return threads < n ? threads : n;
+}
+
 int inq_par_for(size_t n, int jobs, int (*body)(void *ctx, size_t i, struct inq_err *err),
                 void *ctx, struct inq_err *err)
 {
     struct failure failure = {0};
-    size_t threads = (size_t)inq_threads(jobs);
-    if (threads > n) {
-        threads = n;
-    }
+    int wanted = inq_threads(jobs);
+    size_t threads = threads_for(n, jobs);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
     for (size_t i = 0; i < n; i++) {
         struct inq_err own = {0};
+        size_t left = n - i < threads ? n - i : threads;
+        /* both are this task's own, for the loops that its call makes */
+        omp_set_num_threads(wanted / (int)left > 1 ? wanted / (int)left : 1);
+        omp_set_max_active_levels(omp_get_active_level() + 1);
         int code = body(ctx, i, &own);
         if (code != INQ_OK) {
             keep_first(&failure, i, code, &own);

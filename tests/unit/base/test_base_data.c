@@ -15,9 +15,11 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -342,6 +344,38 @@ static void par__all_run_and_the_lowest_failure_wins(void **state)
     assert_int_equal(inq_threads(3), 3);
 }
 
+enum { CALLS = 2, EACH = 2, JOBS = CALLS * EACH };
+
+/* Counts who is there, and waits for the others: alone it would wait for ever. */
+static int meet(void *ctx, size_t i, struct inq_err *err)
+{
+    atomic_int *present = ctx;
+    struct timespec tick = {.tv_nsec = 100000};
+    (void)i;
+    (void)err;
+    atomic_fetch_add(present, 1);
+    for (int k = 0; k < 100000 && atomic_load(present) < EACH; k++) {
+        (void)nanosleep(&tick, NULL);
+    }
+    return atomic_load(present) == EACH ? INQ_OK : INQ_LIMIT;
+}
+
+static int meet_inside(void *ctx, size_t i, struct inq_err *err)
+{
+    (void)ctx;
+    (void)i;
+    atomic_int present = 0;
+    return inq_par_for(EACH, JOBS, meet, &present, err);
+}
+
+static void par__a_loop_inside_of_a_call_gets_the_idle_threads(void **state)
+{
+    (void)state;
+    struct inq_err err = {0};
+    assert_int_equal(inq_par_for(CALLS, JOBS, meet_inside, NULL, &err), INQ_OK);
+    assert_int_equal(inq_par_for(1, JOBS, meet_inside, NULL, &err), INQ_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +392,7 @@ int main(void)
         cmocka_unit_test(sort__order_of_runs_is_stable),
         cmocka_unit_test(stats__known_values),
         cmocka_unit_test(par__all_run_and_the_lowest_failure_wins),
+        cmocka_unit_test(par__a_loop_inside_of_a_call_gets_the_idle_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
 /* Lines of text: what is handed over must be what a plain loop over the whole text finds, however
  * the source is cut and by however many cores.
  *
- * The input's first byte chooses the separator. In the rest, byte 1 is followed by two bytes: how
- * often, as a power of two, and what is repeated. So a few bytes make lines and texts of any
- * length. */
+ * The input's first byte chooses the separator. Cores parse a few bytes at once, so that short
+ * texts are of many pieces, and short lines too long. */
 #include "ingest/scan/scan.h"
 #include "trace/build/build.h"
 
@@ -14,11 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MAX_LINE ((size_t)1 << 20)
-/* Room for a line that is too long and some pieces (128 KiB each) around it. */
-#define MAX_TEXT (MAX_LINE + ((size_t)512 << 10))
-
-enum { MAX_POWER = 21, MAX_INPUT = 4096 };
+enum { PIECE = 16, MAX_LINE = 8 * PIECE, MAX_INPUT = 4096 };
 
 struct text {
     char *p;
@@ -45,22 +40,17 @@ static void add(struct found *found, const struct inq_line *line)
     found->lines[found->n++] = *line;
 }
 
-static struct text expand(const uint8_t *data, size_t size)
+/* By its first bytes a source may be taken for compressed: those are a line of their own. */
+static struct text text_of(const uint8_t *data, size_t size)
 {
     static const char separators[] = {0, ',', '\t', ';'};
-    struct text text = {malloc(MAX_TEXT + 2), 2, separators[size > 0 ? data[0] % 4 : 0]};
+    struct text text = {malloc(size + 2), 2, separators[size > 0 ? data[0] % 4 : 0]};
     if (text.p == NULL) {
         abort();
     }
-    text.p[0] = '#'; /* by its first bytes a source may be taken for compressed */
-    text.p[1] = '\n';
-    for (size_t i = 1; i < size && text.n < MAX_TEXT; i++) {
-        bool repeats = data[i] == 1 && i + 2 < size;
-        size_t n = repeats ? (size_t)1 << data[i + 1] % MAX_POWER : 1;
-        n = n < MAX_TEXT - text.n ? n : MAX_TEXT - text.n;
-        i += repeats ? 2 : 0;
-        memset(text.p + text.n, data[i], n);
-        text.n += n;
+    memcpy(text.p, "#\n", 2);
+    for (size_t i = 1; i < size; i++) {
+        text.p[text.n++] = (char)data[i];
     }
     return text;
 }
@@ -155,6 +145,7 @@ static void compare(const struct text *text, const struct found *expected, int j
     struct inq_err err = {0};
     struct inq_source_options options = {.chunk_size = chunk};
     struct inq_lines lines = {.jobs = jobs,
+                              .piece_bytes = PIECE,
                               .ctx = &taking,
                               .row_size = sizeof(bool),
                               .parse = parse,
@@ -184,17 +175,13 @@ static void compare(const struct text *text, const struct found *expected, int j
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    enum { SHORT = 4096, SMALL_CHUNK = 7, CHUNK = 50021, PIECE = 128 << 10 };
     if (size > MAX_INPUT) {
         return 0;
     }
-    struct text text = expand(data, size);
+    struct text text = text_of(data, size);
     struct found expected = expected_of(&text);
     compare(&text, &expected, 1, 0);
-    compare(&text, &expected, 1, text.n < SHORT ? SMALL_CHUNK : CHUNK);
-    if (text.n > PIECE) { /* else there is one piece, for one core */
-        compare(&text, &expected, 2, 0);
-    }
+    compare(&text, &expected, 2, 7);
     free(expected.lines);
     free(text.p);
     return 0;

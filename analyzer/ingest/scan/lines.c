@@ -9,11 +9,12 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Longer lines are none: those of fused kernels have some thousand bytes of shapes. */
-#define MAX_LINE ((size_t)1 << 20)
 /* What a core parses at once: with its rows it stays in the core's cache, and takes some twenty
  * times as long as waking another core. */
 #define PIECE ((size_t)128 << 10)
+/* Lines as long as so many pieces (1 MiB) are none: those of fused kernels have some thousand bytes
+ * of shapes. */
+enum { PIECES_OF_LONGEST = 8 };
 /* Pieces in work, more than cores: what the slowest core has must be taken before those behind. */
 enum { PIECES_PER_CORE = 2, MAX_PIECES = 64 };
 
@@ -36,7 +37,8 @@ struct piece {
 struct lines {
     const struct inq_lines *how;
     struct inq_window window;
-    bool skipping; /* a line that is too long */
+    size_t piece, too_long; /* bytes that are parsed at once, of a line that is none */
+    bool skipping;          /* a line that is too long */
     struct piece pieces[MAX_PIECES];
     size_t n_pieces;
     pthread_mutex_t mutex;
@@ -64,10 +66,10 @@ static char *closing_quote(char *p, const char *end)
 /* Where the line at `p` ends, line breaks in quotes aside: its line break, or `end` if the document
  * `ends` there. NULL: not up to `end`, or it is too long. A quote counts only at the start of a
  * field. */
-static char *line_end(char *p, char *end, bool ends, char separator)
+static char *line_end(const struct lines *l, char *p, char *end, bool ends, char separator)
 {
-    ends = ends && (size_t)(end - p) < MAX_LINE;
-    end = (size_t)(end - p) < MAX_LINE ? end : p + MAX_LINE;
+    ends = ends && (size_t)(end - p) < l->too_long;
+    end = (size_t)(end - p) < l->too_long ? end : p + l->too_long;
     char *stop = memchr(p, '\n', (size_t)(end - p));
     char *last = stop != NULL ? stop : end;
     if (separator == 0 || memchr(p, '"', (size_t)(last - p)) == NULL) {
@@ -86,25 +88,26 @@ static char *line_end(char *p, char *end, bool ends, char separator)
     return p < end || ends ? p : NULL;
 }
 
-/* The end of the last whole line among the first bytes of the window, some PIECE of them or, if it
+/* The end of the last whole line among the first bytes of the window, a piece of them or, if it
  * takes more, the first line alone; the window's start where no line ends. */
-static char *last_end(const struct inq_window *w, bool is_quoted, char separator)
+static char *last_end(const struct lines *l, bool is_quoted)
 {
+    const struct inq_window *w = &l->window;
     char *end = w->p;
-    bool all = (size_t)(w->end - w->p) <= PIECE;
-    char *stop = all ? w->end : w->p + PIECE;
+    bool all = (size_t)(w->end - w->p) <= l->piece;
+    char *stop = all ? w->end : w->p + l->piece;
     if (!is_quoted && all && w->ended) {
         return w->end;
     }
     if (!is_quoted) {
         char *last = stop > w->p ? memrchr(w->p, '\n', (size_t)(stop - w->p)) : NULL;
         if (last == NULL && !all) {
-            last = line_end(w->p, w->end, w->ended, 0);
+            last = line_end(l, w->p, w->end, w->ended, 0);
         }
         return last == NULL ? w->p : last < w->end ? last + 1 : last;
     }
     while (end < stop) {
-        char *next = line_end(end, w->end, w->ended, separator);
+        char *next = line_end(l, end, w->end, w->ended, l->how->separator);
         if (next == NULL) {
             break;
         }
@@ -129,11 +132,11 @@ static int get_on(struct lines *l, struct inq_err *err)
 {
     struct inq_window *w = &l->window;
     size_t have = (size_t)(w->end - w->p);
-    if (!w->ended && have < MAX_LINE) {
+    if (!w->ended && have < l->too_long) {
         return inq_window_more(w, have + 1, err);
     }
-    have = have < MAX_LINE ? have : MAX_LINE;
-    bool is_long = have == MAX_LINE && memchr(w->p, '\n', have) == NULL;
+    have = have < l->too_long ? have : l->too_long;
+    bool is_long = have == l->too_long && memchr(w->p, '\n', have) == NULL;
     inq_damage_add(l->how->damage, is_long ? INQ_DAMAGE_LIMIT : INQ_DAMAGE_BAD_EVENT, 1,
                    inq_window_offset(w, w->p));
     skip_line(l);
@@ -145,7 +148,7 @@ static int copy_piece(struct lines *l, struct piece *piece, char *end, struct in
     struct inq_window *w = &l->window;
     size_t n = (size_t)(end - w->p);
     int code = inq_mem_grow(&piece->text, &piece->cap_text, n + INQ_SOURCE_PADDING, 1,
-                            2 * MAX_LINE + INQ_SOURCE_PADDING, err);
+                            2 * l->too_long + INQ_SOURCE_PADDING, err);
     if (code == INQ_OK) {
         memcpy(piece->text, w->p, n);
         memset(piece->text + n, 0, INQ_SOURCE_PADDING);
@@ -165,8 +168,8 @@ static int read_piece(struct lines *l, struct piece *piece, bool *got, struct in
     *got = false;
     while (code == INQ_OK && !*got && (w->p < w->end || !w->ended)) {
         size_t have = (size_t)(w->end - w->p);
-        if (have < PIECE && !w->ended) {
-            code = inq_window_more(w, PIECE - have, err);
+        if (have < l->piece && !w->ended) {
+            code = inq_window_more(w, l->piece - have, err);
         }
         if (code == INQ_OK && l->skipping) {
             skip_line(l);
@@ -174,7 +177,7 @@ static int read_piece(struct lines *l, struct piece *piece, bool *got, struct in
         }
         have = (size_t)(w->end - w->p);
         piece->is_quoted = l->how->separator != 0 && have > 0 && memchr(w->p, '"', have) != NULL;
-        char *end = last_end(w, piece->is_quoted, l->how->separator);
+        char *end = last_end(l, piece->is_quoted);
         *got = code == INQ_OK && end > w->p;
         if (*got) {
             code = copy_piece(l, piece, end, err);
@@ -212,7 +215,7 @@ static int parse_piece(const struct lines *l, struct piece *piece, struct inq_er
     int code = INQ_OK;
     piece->n = 0;
     for (char *p = piece->text; p < end && code == INQ_OK;) {
-        char *stop = line_end(p, end, true, separator);
+        char *stop = line_end(l, p, end, true, separator);
         struct inq_line line = {p, 0, piece->offset + (p - piece->text),
                                 piece->ends && stop == end};
         line.n = (size_t)((stop != NULL ? stop : end) - p);
@@ -302,6 +305,8 @@ int inq_lines_read(struct inq_source *source, const struct inq_lines *lines, str
     int jobs = lines->jobs > 1 ? lines->jobs : 1;
     jobs = jobs < MAX_PIECES / PIECES_PER_CORE ? jobs : MAX_PIECES / PIECES_PER_CORE;
     l->how = lines;
+    l->piece = lines->piece_bytes > 0 ? lines->piece_bytes : PIECE;
+    l->too_long = PIECES_OF_LONGEST * l->piece;
     l->n_pieces = jobs > 1 ? (size_t)jobs * PIECES_PER_CORE : 1;
     (void)pthread_mutex_init(&l->mutex, NULL);
     (void)pthread_cond_init(&l->changed, NULL);

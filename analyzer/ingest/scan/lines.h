@@ -14,7 +14,8 @@ struct inq_line {
 };
 
 struct inq_lines {
-    int jobs; /* cores that parse; 0: 1 */
+    int jobs;           /* cores that parse; 0: 1 */
+    size_t piece_bytes; /* that a core parses at once; 0: 128 KiB, which its cache holds */
     void *ctx;
     size_t row_size;
     /* What the line says, into an all-zero row. Runs on any thread, beside `take`, which must not
@@ -28,9 +29,10 @@ struct inq_lines {
     struct inq_damage *damage; /* lines that are too long, quotes that are not closed */
 };
 
-/* Hands over the lines that are not empty, without their line breaks. A line of 1 MiB or more is
- * passed over and counted as LIMIT; a quote that is not closed within as much costs its line only,
- * counted as BAD_EVENT. Fails as `take` and the source do, and with INQ_NOMEM. */
+/* Hands over the lines that are not empty, without their line breaks. A line as long as
+ * eight pieces (1 MiB) is passed over and counted as LIMIT; a quote that is not closed within as
+ * much costs its line only, counted as BAD_EVENT. Fails as `take` and the source do, and with
+ * INQ_NOMEM. */
 int inq_lines_read(struct inq_source *source, const struct inq_lines *lines, struct inq_err *err);
 
 #endif

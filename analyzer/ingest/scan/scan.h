@@ -8,6 +8,8 @@
 #include "base/strtab.h"
 #include "ingest/source/source.h"
 
+#include <string.h>
+
 /* The bytes between two quotes, as written (escapes not resolved). */
 struct inq_text {
     const char *p;
@@ -46,8 +48,13 @@ enum inq_scan_result inq_scan_member(struct inq_scan *scan, struct inq_text *key
 /* The same in a list: the first byte of the next element, 0 at the closing bracket. */
 enum inq_scan_result inq_scan_element(struct inq_scan *scan, int *first);
 
-/* Whether the text, as written, is this word. */
-bool inq_text_is(struct inq_text text, const char *word);
+/* Whether the text, as written, is this word: where it is a literal, its length and bytes are the
+ * compiler's. */
+static inline bool inq_text_is(struct inq_text text, const char *word)
+{
+    size_t n = strlen(word);
+    return text.n == n && memcmp(text.p, word, n) == 0;
+}
 /* Whole and decimal numbers; false when the text is none or does not fit. */
 bool inq_scan_int(const char *p, size_t n, int64_t *value);
 /* Microseconds to nanoseconds, exactly; *fraction reports a decimal point or exponent. */

@@ -71,11 +71,6 @@ enum inq_scan_result inq_scan_element(struct inq_scan *scan, int *first)
     return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
 }
 
-bool inq_text_is(struct inq_text text, const char *word)
-{
-    return strlen(word) == text.n && memcmp(word, text.p, text.n) == 0;
-}
-
 int inq_scan_blank(struct inq_scan *scan)
 {
     while (scan->p < scan->end) {

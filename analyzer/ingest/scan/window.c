@@ -74,10 +74,11 @@ static int gather(struct inq_window *window, const char *from, size_t keep, size
 int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err)
 {
     *window = (struct inq_window){.source = source};
-    window->tail = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + INQ_SOURCE_PADDING);
+    window->tail = inq_mem_alloc(INQ_SOURCE_HEADROOM + INQ_SOURCE_PADDING);
     if (window->tail == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
     }
+    memset(window->tail, 0, INQ_SOURCE_PADDING);
     window->p = window->tail;
     window->end = window->tail;
     return INQ_OK;

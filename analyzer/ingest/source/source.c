@@ -303,7 +303,10 @@ int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, st
     if (source->ahead_n == 0 && source->head == NULL) {
         code = next_chunk(source, &source->ahead, &source->ahead_n, err);
     }
-    if (code == INQ_OK && source->head == NULL && source->ahead_n < INQ_SOURCE_PEEK) {
+    bool is_short = code == INQ_OK && source->head == NULL && source->ahead_n < INQ_SOURCE_PEEK;
+    if (is_short && source->last && source->ahead_n > 0) { /* one chunk is all there is */
+        memset(source->ahead + source->ahead_n, 0, INQ_SOURCE_PADDING);
+    } else if (is_short) {
         code = gather_head(source, err);
     }
     if (source->head != NULL) {
@@ -470,6 +473,11 @@ int inq_source_open_part(const char *name, const struct inq_source_part *part,
                                         .deflated =
                                             part->is_deflated ? &fresh->part.deflated : NULL};
         code = inq_unpack_open(&fresh->unpack, &input, err);
+    }
+    /* of a small plain file one chunk, and a byte to see its end by */
+    if (code == INQ_OK && fresh->options.chunk_size == 0 && fresh->unpack.n_layers == 0 &&
+        fresh->part.size < fresh->chunk_size) {
+        fresh->chunk_size = (size_t)fresh->part.size + 1;
     }
     if (code != INQ_OK) {
         inq_source_close(fresh);

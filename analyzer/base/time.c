@@ -132,7 +132,7 @@ static bool scale_fraction(uint64_t frac, int decimals, uint64_t unit_ns, uint64
     for (; decimals > 0 && unit_ns % 10 == 0; decimals--) {
         unit_ns /= 10;
     }
-    if (frac > INT64_MAX / unit_ns) {
+    if (decimals > 18 || frac > INT64_MAX / unit_ns) {
         return false;
     }
     *ns = decimals == 0 ? frac * unit_ns : (frac * unit_ns + tens[decimals] / 2) / tens[decimals];

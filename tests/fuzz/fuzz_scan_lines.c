@@ -48,7 +48,8 @@ static struct text text_of(const uint8_t *data, size_t size)
     if (text.p == NULL) {
         abort();
     }
-    memcpy(text.p, "#\n", 2);
+    text.p[0] = '#';
+    text.p[1] = '\n';
     for (size_t i = 1; i < size; i++) {
         text.p[text.n++] = (char)data[i];
     }

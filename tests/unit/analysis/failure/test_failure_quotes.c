@@ -14,6 +14,12 @@
 #define LIBRARY                                                                                    \
     "  File \"/opt/conda/lib/python3.11/site-packages/hub/http.py\", line 409, in check\n"
 
+#define WARNED(rank, what)                                                                         \
+    "[rank" rank "]: n0:20" rank ":21" rank " [" rank "] enqueue.cc:4 NCCL WARN " what "\n"
+#define FAILED(rank)                                                                               \
+    "[rank" rank "]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:9, "  \
+    "internal error, NCCL version 2.21.5\n"
+
 static void quotes__the_place_in_the_users_code(void **state)
 {
     (void)state;
@@ -138,9 +144,24 @@ static void quotes__the_place_in_the_users_code(void **state)
          "failed\", \"rank\": 3, \"exception\": \"Traceback (most recent call last):\\n  File "
          "\\\"/srv/train.py\\\", line 55, in loop\\nRuntimeError: Function 'SoftmaxBackward0' "
          "returned nan values in its 0th output.\"}\n"},
+        /* what NCCL warned of last before it failed on the rank, not what it did on another one */
+        {"unknown", "", "NCCL failed on rank 1: no algorithm/protocol available.",
+         "[rank0]: step: 1 loss: 2.5\n[rank1]: step: 1 loss: 2.5\n" WARNED("1", "no plan found")
+             WARNED("1", "no algorithm/protocol available") WARNED("0", "nothing to do") FAILED("1")
+                 WARNED("1", "still not destroyed")},
+        {"unknown", "", "NCCL failed on rank 0: no algorithm/protocol available.",
+         "[rank0]: step: 1 loss: 2.5\n[rank1]: step: 1 loss: 2.5\n" WARNED(
+             "0", "no algorithm/protocol available") WARNED("1", "nothing to do") FAILED("0")},
+        /* whose file it is said, there is no other */
+        {"unknown", "", "NCCL failed on rank 1: no algorithm/protocol available.",
+         "[rank1]: step: 1 loss: 2.5\n"
+         "n0:20:21 [1] enqueue.cc:4 NCCL WARN no algorithm/protocol available\n" FAILED("1")},
     };
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
+
+#undef WARNED
+#undef FAILED
 
 /* JAX: the list of tasks ends with the lines that are nothing but names. */
 static void quotes__tasks_that_fell_silent(void **state)

@@ -107,6 +107,9 @@ static void transient__two_steps_or_one_rank_tell_nothing(void **state)
     fill(&t, 1, STEPS);
     slow_down(&t, 0, 4, 1.5);
     assert_int_equal(count(&t), 0);
+    fill(&t, 2, STEPS);
+    slow_down(&t, 0, 4, 1.5);
+    assert_int_equal(count(&t), 1);
 }
 
 /* Where all steps of a rank vary, none stands out. */
@@ -117,6 +120,91 @@ static void transient__beyond_the_noise_of_the_rank_itself(void **state)
     fill(&t, RANKS, STEPS);
     for (size_t s = 0; s < STEPS; s++) {
         slow_down(&t, 3, s, 1.0 + 0.02 * (double)(s * 5 % 9));
+    }
+    assert_int_equal(count(&t), 0);
+}
+
+/* Noise of -d, 0 and d in turn: what ranks take is their usual, and that of the others in each
+ * step, exactly. Two of three cells are off by d, which makes sigma 1.4826 d. */
+static void fill_in_turn(struct table *t, size_t n_ranks, size_t n_steps, double d)
+{
+    fill(t, n_ranks, n_steps);
+    for (size_t i = 0; i < n_ranks * n_steps; i++) {
+        size_t turn = (i / n_steps + i % n_steps) % 3;
+        t->at[i].compute_ns = USUAL_NS * (int64_t)(1 + i / n_steps);
+        slow_down(t, i / n_steps, i % n_steps, 1.0 + d * ((double)turn - 1.0));
+    }
+}
+
+/* 4.5 (1 + 4 / f) sigma, of f = (8 - 1) (9 - 1) = 56: 7.148 d, which is more than 5 %. */
+static void transient__the_limit_is_that_of_students_t(void **state)
+{
+    (void)state;
+    struct table t;
+    double d = 0.01;
+    fill_in_turn(&t, RANKS, STEPS, d);
+    assert_int_equal(count(&t), 0);
+    slow_down(&t, 1, 4, 1.0714 / (1.0 + d));
+    assert_int_equal(count(&t), 0);
+    fill_in_turn(&t, RANKS, STEPS, d);
+    slow_down(&t, 1, 4, 1.0716 / (1.0 + d));
+    assert_int_equal(count(&t), 1);
+    assert_true(t.part[STEPS + 4] < 1.0);
+}
+
+/* Of the steps of a rank that varies twice as much the limit is twice that of the others. */
+static void transient__a_rank_that_varies_more_has_a_limit_of_its_own(void **state)
+{
+    (void)state;
+    struct table t;
+    double d = 0.01;
+    for (size_t found = 0; found < 2; found++) {
+        fill_in_turn(&t, RANKS, STEPS, d);
+        for (size_t s = 0; s < STEPS; s++) {
+            size_t turn = (1 + s) % 3;
+            slow_down(&t, 1, s,
+                      (1.0 + 2.0 * d * ((double)turn - 1.0)) / (1.0 + d * ((double)turn - 1.0)));
+        }
+        slow_down(&t, 1, 4, (found ? 1.1432 : 1.1427) / (1.0 + 2.0 * d));
+        assert_int_equal(count(&t), found);
+    }
+}
+
+/* Neither which steps are slow nor how far off they must be: of ranks with two steps nothing is
+ * known, and of those that computed nothing. */
+static void transient__ranks_of_which_nothing_is_known_change_nothing(void **state)
+{
+    (void)state;
+    enum { KNOWN = 6, FEW_STEPS = 3 };
+    struct table t;
+    double d = 0.01; /* f = (6 - 1) (3 - 1) = 10: 6.3 sigma, 9.34 d */
+    for (size_t found = 0; found < 2; found++) {
+        fill_in_turn(&t, RANKS, FEW_STEPS, d);
+        t.at[KNOWN * FEW_STEPS].valid = false;
+        for (size_t s = 0; s < FEW_STEPS; s++) {
+            t.at[(KNOWN + 1) * FEW_STEPS + s].compute_ns = 0;
+        }
+        assert_int_equal(count(&t), 0);
+        slow_down(&t, 1, 1, (found ? 1.0936 : 1.0932) / (1.0 + d));
+        assert_int_equal(count(&t), found);
+    }
+}
+
+/* Of three steps one is slow; a step that was not recorded is none of them. */
+static void transient__three_steps_tell_one_of_them(void **state)
+{
+    (void)state;
+    struct table t;
+    fill(&t, RANKS, 4);
+    for (size_t r = 0; r < RANKS; r++) {
+        t.at[r * 4].valid = false;
+        t.at[r * 4].compute_ns = 90 * USUAL_NS;
+    }
+    slow_down(&t, 2, 1, 1.5);
+    assert_int_equal(count(&t), 1);
+    assert_true(t.part[2 * 4 + 1] < 1.0);
+    for (size_t r = 0; r < RANKS; r++) {
+        t.at[r * 4 + 3].valid = false;
     }
     assert_int_equal(count(&t), 0);
 }
@@ -188,6 +276,10 @@ int main(void)
         cmocka_unit_test(transient__what_is_slow_in_half_of_the_steps_is_usual),
         cmocka_unit_test(transient__two_steps_or_one_rank_tell_nothing),
         cmocka_unit_test(transient__beyond_the_noise_of_the_rank_itself),
+        cmocka_unit_test(transient__the_limit_is_that_of_students_t),
+        cmocka_unit_test(transient__a_rank_that_varies_more_has_a_limit_of_its_own),
+        cmocka_unit_test(transient__ranks_of_which_nothing_is_known_change_nothing),
+        cmocka_unit_test(transient__three_steps_tell_one_of_them),
         cmocka_unit_test(transient__one_slow_step_of_a_replica),
         cmocka_unit_test(transient__one_slow_step_of_a_stage_of_one_rank),
         cmocka_unit_test(transient__more_work_in_one_step),

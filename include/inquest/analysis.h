@@ -14,7 +14,8 @@ extern "C" {
 
 enum inq_method { INQ_METHOD_INQUEST, INQ_METHOD_HTA, INQ_METHOD_TRACELENS };
 
-/* Where a rank's GPU time went, over the span from the first start to the last end of its GPU work.
+/* Where a rank's GPU time went, over the span from the first start to the last end of its GPU work;
+ * of a reduced rank steps that have no rows, and what lies between them, are left out of it.
  *
  * GPU work: kernels, memory copies and sets, and the ops of an op table that are not of class other
  * (a garbage collection runs on the host). Synchronization records and generic slices are no work.

@@ -68,6 +68,15 @@ def same_findings(what, whole, part):
             fail(f"{what}: {f['kind']} is {g['confidence']}, in the whole run {f['confidence']}")
 
 
+def idle_only_where_recorded(what, whole, part):
+    """Steps without rows are no idle time of a rank. Few steps are not the mean of all: a tenth of the
+    span may be off, unless long ones weigh more than in the run."""
+    shares = [{r["rank"]: r["idle_ns"] / r["span_ns"] for r in x["ranks"]} for x in (whole, part)]
+    for rank, share in shares[1].items():
+        if part["inputs"]["reduced"]["stand_out"] == 0 and share > shares[0].get(rank, 1) + 0.1:
+            fail(f"{what}: rank {rank} idles {share:.2f} of the time, in the whole run {shares[0][rank]:.2f}")
+
+
 def compare(what, path, folder, work):
     """Every step that is left is the whole run's, to the nanosecond; the rest is said."""
     partial = 0
@@ -87,6 +96,7 @@ def compare(what, path, folder, work):
                 fail(f"{what}: step {step} is {steps.get(step['step'])} of the whole run")
         if left["whole"] != len(part.get("steps", [])) or left["steps"] < left["whole"]:
             fail(f"{what}: {left} with {len(part.get('steps', []))} steps")
+        idle_only_where_recorded(what, whole, part)
         judged = part["account"]["steps"]
         all_judged = judged["set_aside"] == [] and judged["ranks"] == len(
             part["inputs"]["ranks_present"])

@@ -22,6 +22,11 @@ static int64_t max2(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static double overlap_of(int64_t overlap_ns, int64_t comm_ns)
+{
+    return comm_ns > 0 ? 100.0 * (double)overlap_ns / (double)comm_ns : (double)NAN;
+}
+
 static void fill_time(const struct inq_rank *rank, const struct inq_interval *window,
                       const struct inq_sweep_sum *sum, struct inq_rank_time *out)
 {
@@ -35,9 +40,7 @@ static void fill_time(const struct inq_rank *rank, const struct inq_interval *wi
         .idle_ns = ns[INQ_ACCOUNT_HOST] + ns[INQ_ACCOUNT_DEPENDENCY] + ns[INQ_ACCOUNT_IDLE],
         .comm_ns = sum->comm_ns,
         .comm_overlap_ns = sum->comm_overlap_ns,
-        .overlap_pct = sum->comm_ns > 0
-                           ? 100.0 * (double)sum->comm_overlap_ns / (double)sum->comm_ns
-                           : (double)NAN,
+        .overlap_pct = overlap_of(sum->comm_overlap_ns, sum->comm_ns),
         .idle_causes_known = rank->calls.n > 0,
         .idle_host_ns = ns[INQ_ACCOUNT_HOST],
         .idle_kernel_ns = sum->idle_kernel_ns,
@@ -79,18 +82,83 @@ bool inq_rank_work_span(const struct inq_rank *rank, struct inq_interval *span)
     return any;
 }
 
-int inq_rank_time_all(const struct inq_rank *rank, struct inq_rank_time *out, bool *any,
-                      struct inq_err *err)
+/* The stretches of a rank's work of which all rows are there, into at[n_steps + 1]: all of it or,
+ * of a reduced rank, steps of which one follows the other. */
+static size_t find_stretches(const struct inq_trace *trace, const struct inq_rank *rank,
+                             struct inq_interval *at)
 {
-    struct inq_interval span;
+    const struct inq_events *e = &rank->events;
+    size_t n = 0;
 
-    *any = inq_rank_work_span(rank, &span);
-    return *any ? inq_rank_time_windows(rank, &span, 1, out, err) : INQ_OK;
+    if (!rank->reduced) {
+        return inq_rank_work_span(rank, at) ? 1 : 0;
+    }
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        at[s] = (struct inq_interval){INT64_MAX, INT64_MIN};
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->step[i] < trace->n_steps && inq_row_is_work(e, i)) {
+            struct inq_interval *span = &at[e->step[i]];
+            span->start = min2(span->start, e->start_ns[i]);
+            span->end = max2(span->end, e->start_ns[i] + e->dur_ns[i]);
+        }
+    }
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        bool follows = s > 0 && trace->steps[s].number == trace->steps[s - 1].number + 1;
+        if (at[s].start > at[s].end) {
+            continue;
+        }
+        if (n > 0 && (follows || at[s].start <= at[n - 1].end)) {
+            at[n - 1].end = max2(at[n - 1].end, at[s].end);
+        } else {
+            at[n++] = at[s];
+        }
+    }
+    return n;
+}
+
+static void add_time(struct inq_rank_time *sum, const struct inq_rank_time *t)
+{
+    sum->span_ns += t->span_ns;
+    sum->compute_ns += t->compute_ns;
+    sum->exposed_comm_ns += t->exposed_comm_ns;
+    sum->exposed_memcpy_ns += t->exposed_memcpy_ns;
+    sum->idle_ns += t->idle_ns;
+    sum->comm_ns += t->comm_ns;
+    sum->comm_overlap_ns += t->comm_overlap_ns;
+    sum->overlap_pct = overlap_of(sum->comm_overlap_ns, sum->comm_ns);
+    sum->idle_causes_known = t->idle_causes_known;
+    sum->idle_host_ns += t->idle_host_ns;
+    sum->idle_kernel_ns += t->idle_kernel_ns;
+    sum->idle_other_ns += t->idle_other_ns;
+    sum->host_late_ns += t->host_late_ns;
+    sum->host_gaps += t->host_gaps;
+    sum->kernels += t->kernels;
+}
+
+int inq_rank_time_all(const struct inq_trace *trace, const struct inq_rank *rank,
+                      struct inq_rank_time *out, bool *any, struct inq_err *err)
+{
+    size_t most = rank->reduced ? trace->n_steps + 1 : 1;
+    struct inq_interval *at = inq_mem_alloc(most * sizeof(*at));
+    struct inq_rank_time *times = inq_mem_zalloc(most, sizeof(*times));
+    size_t n = at != NULL ? find_stretches(trace, rank, at) : 0;
+    int code = at != NULL && times != NULL
+                   ? inq_rank_time_windows(rank, at, n, times, err)
+                   : inq_err_set(err, INQ_NOMEM, "no memory for %zu stretches", most);
+
+    *any = code == INQ_OK && n > 0;
+    for (size_t i = 0; *any && i < n; i++) {
+        add_time(out, &times[i]);
+    }
+    inq_mem_free(at);
+    inq_mem_free(times);
+    return code;
 }
 
 struct all_ranks {
     const struct inq_trace *trace;
-    struct inq_rank_time *times; /* [n_ranks] */
+    struct inq_rank_time *times; /* [n_ranks], zero */
     bool *any;
 };
 
@@ -99,7 +167,7 @@ static int one_rank(void *ctx, size_t r, struct inq_err *err)
     struct all_ranks *all = ctx;
 
     all->times[r].rank = (uint32_t)r;
-    return inq_rank_time_all(&all->trace->ranks[r], &all->times[r], &all->any[r], err);
+    return inq_rank_time_all(all->trace, &all->trace->ranks[r], &all->times[r], &all->any[r], err);
 }
 
 int inq_run_time_breakdown(const struct inq_trace *trace,

@@ -20,8 +20,10 @@ bool inq_rank_work_span(const struct inq_rank *rank, struct inq_interval *span);
 /* Why nothing ran in a gap; the text above struct inq_rank_time has the rules. */
 enum inq_gap_cause { INQ_GAP_HOST, INQ_GAP_KERNEL, INQ_GAP_OTHER };
 
-/* As above over the whole span of the rank's GPU work. *any is false when there is none. */
-int inq_rank_time_all(const struct inq_rank *rank, struct inq_rank_time *out, bool *any,
-                      struct inq_err *err);
+/* As above, added to *out, over the whole span of the rank's GPU work; of a reduced rank over the
+ * stretches of steps that have all rows: what is not recorded is no idle time. *any is false when
+ * there is no work. */
+int inq_rank_time_all(const struct inq_trace *trace, const struct inq_rank *rank,
+                      struct inq_rank_time *out, bool *any, struct inq_err *err);
 
 #endif

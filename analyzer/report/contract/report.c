@@ -418,7 +418,9 @@ static const struct inq_key rank_keys[] = {
     INQ_KEY_NULL("label", TEXT, "", "what tells a rank without number apart", INQ_NULL_NONE),
     INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", INQ_NULL_NOT_KNOWN),
     INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", INQ_NULL_NOT_KNOWN),
-    INQ_KEY("span_ns", INTEGER, "ns", "first start to last end of its GPU work"),
+    INQ_KEY("span_ns", INTEGER, "ns",
+            "first start to last end of its GPU work; of a reduced rank without steps that "
+            "have no rows"),
     INQ_KEY("compute_ns", INTEGER, "ns", "kernels that do not communicate"),
     INQ_KEY("exposed_comm_ns", INTEGER, "ns", "communication that no compute covers"),
     INQ_KEY("exposed_memcpy_ns", INTEGER, "ns", "copies that neither covers"),

@@ -1,7 +1,7 @@
 # reduced partials: every number of what is read from them, compared and checked, beside the whole run
 figures() {
     python3 "$SAMPLES/../tests/cli/figures.py" schema tool options name detail headline path skipped clock \
-        ranks critical_path kernels collectives evidence advice why next measured expected steps_left
+        critical_path kernels collectives evidence advice why next measured expected
 }
 spec=layers=2,lean=1,cpu_ops=0,gz=0
 make() {

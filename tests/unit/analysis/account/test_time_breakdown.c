@@ -21,10 +21,11 @@ enum { MAX_ROWS = 200, MAX_CALLS = 200, WORLD = 400 };
 /* A rank in fixed arrays, rows given in order of (lane, start). */
 struct fixture {
     int64_t start[MAX_ROWS], dur[MAX_ROWS];
-    uint32_t lane[MAX_ROWS], call[MAX_ROWS];
+    uint32_t lane[MAX_ROWS], call[MAX_ROWS], step[MAX_ROWS];
     uint8_t kind[MAX_ROWS], cls[MAX_ROWS];
     int64_t call_start[MAX_CALLS];
     struct inq_rank rank;
+    struct inq_trace trace;
 };
 
 static void fixture_init(struct fixture *f)
@@ -34,6 +35,7 @@ static void fixture_init(struct fixture *f)
     f->rank.events.dur_ns = f->dur;
     f->rank.events.lane = f->lane;
     f->rank.events.call = f->call;
+    f->rank.events.step = f->step;
     f->rank.events.kind = f->kind;
     f->rank.events.cls = f->cls;
     f->rank.calls.start_ns = f->call_start;
@@ -73,7 +75,7 @@ static struct inq_rank_time whole(const struct fixture *f)
     struct inq_rank_time t = {.rank = 7};
     bool any = false;
 
-    assert_int_equal(inq_rank_time_all(&f->rank, &t, &any, NULL), INQ_OK);
+    assert_int_equal(inq_rank_time_all(&f->trace, &f->rank, &t, &any, NULL), INQ_OK);
     assert_true(any);
     assert_int_equal(t.rank, 7);
     assert_identity(&t);
@@ -215,12 +217,43 @@ static void breakdown__no_work_is_no_row(void **state)
     bool any = true;
 
     fixture_init(&f);
-    assert_int_equal(inq_rank_time_all(&f.rank, &t, &any, NULL), INQ_OK);
+    assert_int_equal(inq_rank_time_all(&f.trace, &f.rank, &t, &any, NULL), INQ_OK);
     assert_false(any);
     add(&f, 0, INQ_CLASS_COMPUTE, 0, 10, INQ_TIME_NONE);
     f.kind[0] = INQ_EVENT_SLICE;
-    assert_int_equal(inq_rank_time_all(&f.rank, &t, &any, NULL), INQ_OK);
+    assert_int_equal(inq_rank_time_all(&f.trace, &f.rank, &t, &any, NULL), INQ_OK);
     assert_false(any);
+}
+
+/* Of a reduced rank steps 3, 4 and 9 have all rows. What ran between 4 and 9 nobody knows: it is no
+ * idle time, as what lies between 3 and 4 is. */
+static void breakdown__steps_without_rows_are_not_idle(void **state)
+{
+    (void)state;
+    struct inq_step steps[] = {{.number = 3}, {.number = 4}, {.number = 9}};
+    static const int64_t rows[][3] = {/* step, start, end */
+                                      {0, 100, 160}, {0, 170, 200}, {1, 250, 300},
+                                      {1, 290, 340}, {2, 900, 950}, {2, 980, 1000}};
+    struct fixture f;
+
+    fixture_init(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        f.step[i] = (uint32_t)rows[i][0];
+        add(&f, 0, INQ_CLASS_COMPUTE, rows[i][1], rows[i][2], rows[i][1] - 1);
+    }
+    struct inq_rank_time all = whole(&f);
+    assert_int_equal(all.span_ns, 1000 - 100);
+    f.trace.steps = steps;
+    f.trace.n_steps = 3;
+    f.rank.reduced = true;
+    struct inq_rank_time t = whole(&f);
+    assert_int_equal(t.span_ns, (340 - 100) + (1000 - 900));
+    assert_int_equal(t.idle_ns, 10 + 50 + 30);
+    assert_int_equal(t.compute_ns, all.compute_ns);
+    assert_int_equal(t.kernels, 6);
+    f.trace.n_steps = 2; /* a row of no step that is known counts nowhere */
+    t = whole(&f);
+    assert_int_equal(t.span_ns, 340 - 100);
 }
 
 static uint32_t next_random(uint32_t *state)
@@ -413,6 +446,7 @@ int main(void)
         cmocka_unit_test(breakdown__gap_belongs_to_the_op_launched_first),
         cmocka_unit_test(breakdown__windows_cut_everything),
         cmocka_unit_test(breakdown__no_work_is_no_row),
+        cmocka_unit_test(breakdown__steps_without_rows_are_not_idle),
         cmocka_unit_test(breakdown__random_ranks_agree_with_counting),
         cmocka_unit_test(breakdown__receives_posted_before_the_record),
         cmocka_unit_test(breakdown__real_traces_sum_to_their_spans),

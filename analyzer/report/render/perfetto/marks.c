@@ -387,6 +387,19 @@ struct idle {
     size_t rank;
 };
 
+/* Of a reduced rank what ran before a step is not there, unless it is the step before. */
+static int64_t recorded_from(const struct inq_trace *trace, size_t r,
+                             const struct inq_sweep_piece *gap)
+{
+    const struct inq_rank *rank = &trace->ranks[r];
+    uint32_t s = rank->reduced ? rank->events.step[gap->event] : INQ_NONE;
+    bool first =
+        s < trace->n_steps && (s == 0 || trace->steps[s].number != trace->steps[s - 1].number + 1);
+    int64_t start_ns = first ? trace->steps[s].start_ns : gap->start_ns;
+
+    return start_ns > gap->start_ns && start_ns < gap->end_ns ? start_ns : gap->start_ns;
+}
+
 static int add_gap(void *ctx, const struct inq_sweep_piece *piece, struct inq_err *err)
 {
     const struct idle *idle = ctx;
@@ -398,8 +411,9 @@ static int add_gap(void *ctx, const struct inq_sweep_piece *piece, struct inq_er
     enum inq_gap_cause cause = host               ? INQ_GAP_HOST
                                : piece->short_gap ? INQ_GAP_KERNEL
                                                   : INQ_GAP_OTHER;
-    struct inq_slice slice = {.start_ns = piece->start_ns,
-                              .dur_ns = piece->end_ns - piece->start_ns,
+    int64_t start_ns = recorded_from(idle->p->trace, idle->rank, piece);
+    struct inq_slice slice = {.start_ns = start_ns,
+                              .dur_ns = piece->end_ns - start_ns,
                               .process = (uint32_t)idle->rank + 1,
                               .row = (uint32_t)cause,
                               .kind = INQ_SLICE_IDLE};

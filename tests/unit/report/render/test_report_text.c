@@ -80,9 +80,9 @@ static void text__says_what_it_leaves_out(void **state)
     made_report_release(&made);
 }
 
-/* What is said of a cause that costs `alone_ns` of a step of 2 ms, and 200 us once those before it
- * are repaired. */
-static void expect_numbers(int64_t alone_ns, const char *numbers)
+/* What is said of a cause that costs `alone_ns` of a step of 2 ms, and `later_ns` once those before
+ * it are repaired. */
+static void expect_numbers(int64_t alone_ns, int64_t later_ns, const char *numbers)
 {
     struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .hidden = ~0U};
     struct inq_account account = {.t_ns = 2000000, .gains_problem = ""};
@@ -91,7 +91,7 @@ static void expect_numbers(int64_t alone_ns, const char *numbers)
     made.report.account = &account;
     made.findings[0].cost_ns_per_step = alone_ns;
     made.findings[0].share = (double)alone_ns / 2e6;
-    made.findings[0].in_order_ns = 200000;
+    made.findings[0].in_order_ns = later_ns;
     char *text = made_report_write(&made, &options, 1);
     assert_non_null(strstr(text, numbers));
     free(text);
@@ -102,10 +102,26 @@ static void expect_numbers(int64_t alone_ns, const char *numbers)
 static void text__a_cause_that_hides_says_each_cost_once(void **state)
 {
     (void)state;
-    expect_numbers(19999, "\n     repaired alone gains 20.0 us per step; confidence: supported");
-    expect_numbers(20000, "\n     costs 20.0 us per step (1.0 %); 200 us per step once the causes "
-                          "before it are repaired;\n     confidence: supported");
-    expect_numbers(190000, "\n     costs 190 us per step (9.5 %); confidence: supported");
+    expect_numbers(19999, 200000,
+                   "\n     repaired alone gains 20.0 us per step; confidence: supported");
+    expect_numbers(20000, 200000,
+                   "\n     costs 20.0 us per step (1.0 %); 200 us per step once the causes "
+                   "before it are repaired;\n     confidence: supported");
+    expect_numbers(190000, 200000, "\n     costs 190 us per step (9.5 %); confidence: supported");
+}
+
+/* From a hundredth of the step on a cause hides; shares have a digit more below 9.95 %; what costs
+ * nothing was measured, what is not measured has no cost. */
+static void text__costs_have_the_digits_that_count(void **state)
+{
+    (void)state;
+    expect_numbers(100000, 119999, "\n     costs 100 us per step (5.0 %); confidence: supported");
+    expect_numbers(100000, 120000,
+                   "\n     costs 100 us per step (5.0 %); 120 us per step once the");
+    expect_numbers(198900, 198900, "\n     costs 199 us per step (9.9 %); confidence");
+    expect_numbers(199000, 199000, "\n     costs 199 us per step (10 %); confidence");
+    expect_numbers(0, 0, "\n     costs 0 ns per step (0.0 %); confidence: supported");
+    expect_numbers(-1, -1, "\n     confidence: supported");
 }
 
 static void text__is_plain_ascii_without_utf8(void **state)
@@ -291,6 +307,7 @@ int main(void)
         cmocka_unit_test(text__first_line_is_the_verdict),
         cmocka_unit_test(text__says_what_it_leaves_out),
         cmocka_unit_test(text__a_cause_that_hides_says_each_cost_once),
+        cmocka_unit_test(text__costs_have_the_digits_that_count),
         cmocka_unit_test(text__is_plain_ascii_without_utf8),
         cmocka_unit_test(text__no_input_acts_on_the_terminal),
         cmocka_unit_test(text__lines_fit_the_width),

@@ -42,13 +42,15 @@ WHOLE_RUN = {"test_faults"}  # fails each allocation of a whole run: what a chec
 UNFIT = "fails without a mutation: whatever is changed would count as noticed"
 GOLDEN_CASES = "tests/cli/cases"
 # of two values the larger or the smaller one, or of two that differ: what is done with equal ones
-# is all the same. The line before, the line itself and the one after it are looked at.
+# is all the same. So it is what a comparison returns for equal ones, as long as it is not negative
+# (inq_sort). The line before, the line itself and the one after it are looked at.
 VALUE = r"[\w\->.\[\]]+(?:\([\w\->.\[\], ]*\))?"
 EQUAL_ALIKE = [re.compile(p) for p in (
     rf"({VALUE}) [<>]=? ({VALUE}) \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)",
     rf"if \(({VALUE}) [<>]=? ({VALUE})\) \{{\n\s*(?:\1 = \2|\2 = \1);\n",
     rf"if \(({VALUE}) != ({VALUE})\) \{{\n\s*return \1 [<>]=? \2 \?",
-    rf"({VALUE}) != ({VALUE}) \? \1 [<>]=? \2\b")]
+    rf"({VALUE}) != ({VALUE}) \? \1 [<>]=? \2\b",
+    rf"return \(({VALUE}) [<>] ({VALUE})\)(?= - \(\1 [<>] \2\);)")]
 NUMBER = re.compile(r"(?<![\w.\"])(\d+(?:\.\d+)?)(?![\w.\"])")
 
 

@@ -74,9 +74,10 @@ int main(void)
         }
         for (int i = 0; i < REPEATS; i++) {
             struct inq_rank_time time = {0};
+            struct inq_trace trace = {0};
             bool any = false;
             int64_t begin_ns = inq_time_now_ns();
-            if (inq_rank_time_all(&rank, &time, &any, NULL) != INQ_OK || !any) {
+            if (inq_rank_time_all(&trace, &rank, &time, &any, NULL) != INQ_OK || !any) {
                 drop(&rank);
                 return 1;
             }

@@ -175,14 +175,15 @@ static void transient__a_rank_that_varies_more_has_a_limit_of_its_own(void **sta
 static void transient__ranks_of_which_nothing_is_known_change_nothing(void **state)
 {
     (void)state;
-    enum { KNOWN = 6, FEW_STEPS = 3 };
+    const size_t known = 6;
+    const size_t few = 3;
     struct table t;
     double d = 0.01; /* f = (6 - 1) (3 - 1) = 10: 6.3 sigma, 9.34 d */
     for (size_t found = 0; found < 2; found++) {
-        fill_in_turn(&t, RANKS, FEW_STEPS, d);
-        t.at[KNOWN * FEW_STEPS].valid = false;
-        for (size_t s = 0; s < FEW_STEPS; s++) {
-            t.at[(KNOWN + 1) * FEW_STEPS + s].compute_ns = 0;
+        fill_in_turn(&t, RANKS, few, d);
+        t.at[known * few].valid = false;
+        for (size_t s = 0; s < few; s++) {
+            t.at[(known + 1) * few + s].compute_ns = 0;
         }
         assert_int_equal(count(&t), 0);
         slow_down(&t, 1, 1, (found ? 1.0936 : 1.0932) / (1.0 + d));
@@ -198,7 +199,7 @@ static void transient__three_steps_tell_one_of_them(void **state)
     fill(&t, RANKS, 4);
     for (size_t r = 0; r < RANKS; r++) {
         t.at[r * 4].valid = false;
-        t.at[r * 4].compute_ns = 90 * USUAL_NS;
+        t.at[r * 4].compute_ns = (int64_t)90 * USUAL_NS;
     }
     slow_down(&t, 2, 1, 1.5);
     assert_int_equal(count(&t), 1);

@@ -477,15 +477,22 @@ static void steps__are_judged_on_all_ranks_or_not_at_all(void **state)
     release(&m);
 }
 
-static void add_step(struct inq_shard *shard, int s, int64_t from_ns, int64_t length_ns)
+/* A step of which the first `kernels` of ten are recorded. */
+static void add_part_of_step(struct inq_shard *shard, int s, int64_t from_ns, int64_t length_ns,
+                             int kernels)
 {
     char mark[32];
     (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", s);
     made_note(shard, mark, from_ns, length_ns, false);
-    for (int k = 0; k < 10; k++) {
+    for (int k = 0; k < kernels; k++) {
         made_kernel(shard, GEMM, 7, from_ns + k * (length_ns / 10), length_ns / 10,
                     from_ns + k * 10 * US, INQ_NONE);
     }
+}
+
+static void add_step(struct inq_shard *shard, int s, int64_t from_ns, int64_t length_ns)
+{
+    add_part_of_step(shard, s, from_ns, length_ns, 10);
 }
 
 /* 1.5 times the median is the limit. */
@@ -563,6 +570,28 @@ static void steps__the_first_one_began_together_or_not(void **state)
         assert_int_equal(m.account->steps[0].judged, !late);
         release(&m);
     }
+}
+
+/* Where a step of a rank was cut its end says nothing of when the rank began. */
+static void steps__the_first_one_is_held_against_whole_ones(void **state)
+{
+    (void)state;
+    struct inq_shard shards[4];
+    for (int r = 0; r < 4; r++) {
+        int64_t at_ns = 0;
+        made_shard(&shards[r], "a", r, 4);
+        for (int s = 0; s < 8; s++) {
+            int64_t end_ns = (s + 1) * 10 * MS + (r == 1 && s == 0 ? 5 * MS / 10 : 0);
+            bool cut = r < 2 && s == 1 + r;
+            add_part_of_step(&shards[r], s, at_ns, end_ns - at_ns, cut ? 5 : 10);
+            at_ns = end_ns;
+        }
+    }
+    struct made m = account_of(shards, 4);
+    assert_false(inq_account_cell_at(m.account, 0, 1)->whole);
+    assert_false(inq_account_cell_at(m.account, 1, 2)->whole);
+    assert_true(m.account->steps[0].judged);
+    release(&m);
 }
 
 /* A receive posted for the next step neither ends this one nor begins that one. */
@@ -788,6 +817,7 @@ int main(void)
         cmocka_unit_test(steps__the_first_are_a_warm_up_when_far_longer),
         cmocka_unit_test(steps__a_longer_first_one_counts_where_it_recurs),
         cmocka_unit_test(steps__the_first_one_began_together_or_not),
+        cmocka_unit_test(steps__the_first_one_is_held_against_whole_ones),
         cmocka_unit_test(steps__transfers_posted_early_bound_none),
         cmocka_unit_test(steps__without_any_the_capture_is_one_interval),
         cmocka_unit_test(checker__takes_back_what_contradicts_the_account),

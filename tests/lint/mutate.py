@@ -38,7 +38,8 @@ OPERATORS = [  # what a slip of the hand makes of them
 CLI_TESTS = {"cli.golden", "cli.invariants", "cli.failures", "cli.documents", "cli.first_screen",
              "cli.terminal", "cli.corpus", "cli.perfetto", "cli.one_account", "cli.tables",
              "cli.contract"}
-WHOLE_RUN = {"test_faults"}  # fails each allocation of a whole run: what a check for NULL guards
+# fail each allocation of a whole run: what a check for NULL guards
+WHOLE_RUN = {"test_faults", "test_faults_commands"}
 UNFIT = "fails without a mutation: whatever is changed would count as noticed"
 GOLDEN_CASES = "tests/cli/cases"
 # of two values the larger or the smaller one, or of two that differ: what is done with equal ones

@@ -179,6 +179,25 @@ static void faults__in_analyze(void **state)
     try_all(analysis, INQ_FORMAT_JSON);
 }
 
+/* Analyses that ask whether other causes are there: of stages, links and uneven work. */
+static void faults__in_analyze_of_other_causes(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "pp=2,steps=3,layers=2,micro_batches=2,lean=1,cpu_ops=0,fault=uneven_seq:sigma=0.6",
+        "dp=2,tp=2,gpus_per_host=2,steps=3,layers=1,lean=1,cpu_ops=0,fault=slow_link:rank=3:factor="
+        "4",
+    };
+    const struct inq_analysis_options options = {.jobs = 1, .predict = inq_fix_predict};
+    struct test_synth slow_gpu = small;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        small = test_synth_open(specs[i], &options);
+        try_all(analysis, INQ_FORMAT_TEXT);
+        test_synth_close(&small);
+    }
+    small = slow_gpu;
+}
+
 static void faults__in_fix(void **state)
 {
     (void)state;
@@ -202,9 +221,8 @@ static void faults__in_check(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults__in_analyze),
-        cmocka_unit_test(faults__in_fix),
-        cmocka_unit_test(faults__in_compare),
+        cmocka_unit_test(faults__in_analyze), cmocka_unit_test(faults__in_analyze_of_other_causes),
+        cmocka_unit_test(faults__in_fix),     cmocka_unit_test(faults__in_compare),
         cmocka_unit_test(faults__in_check),
     };
     return cmocka_run_group_tests(tests, open_runs, close_runs);

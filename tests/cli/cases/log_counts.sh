@@ -42,7 +42,7 @@ for n in 1 2 3 8 9 33 50; do run victims $n; done
 for n in 1 2 3 12 13; do run roots $n; done
 for n in 1 2 9; do run silent $n; done
 for kind in ops sizes seqs; do for n in 1 2 3 5; do run $kind $n; done; done
-for code in 2 120 132 134 135 136 137 139 143 255 -4 -6 -7 -8 -9 -11 -15 -31; do run code $code; done
+for code in 2 120 127 128 129 132 134 135 136 137 139 143 192 193 255 -4 -6 -7 -8 -9 -11 -15 -31; do run code $code; done
 for xid in 13 48 74 79 94 119 999; do run xid $xid; done
 python3 "$SAMPLES/../tests/cli/figures.py" schema tool inputs options verdict findings advice next sure text training \
     alternatives file <reports | cut -c 1-400

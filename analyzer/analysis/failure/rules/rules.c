@@ -861,7 +861,7 @@ static const struct inq_failure_rule lines[] = {
 static int64_t exit_code(int64_t code)
 {
     int64_t signal = code < 0 && code > -65 ? -code : code > 128 && code < 193 ? code - 128 : 0;
-    bool failed = code > 0 && (code < 128 || (code > 192 && code < 256)); /* 255: ssh, -1 */
+    bool failed = code > 0 && (code <= 128 || (code > 192 && code < 256)); /* 255: ssh, -1 */
     return signal > 0 ? signal : failed ? 1 : 0;
 }
 

@@ -256,11 +256,12 @@ static bool has_times(const struct inq_chakra_node *node)
     return node->start_us > 0 && node->start_us <= MAX_TIME_US && node->dur_us <= MAX_DUR_US;
 }
 
-/* Nanoseconds that round to other microseconds than the node's are another thing's. */
+/* 0: none that can be. Nanoseconds that round to other microseconds than the node's are another
+ * thing's. */
 static int64_t dur_of(const struct inq_chakra_node *node)
 {
     enum { NS = 1000 };
-    int64_t us = node->dur_us > 0 ? node->dur_us : 0;
+    int64_t us = node->dur_us > 0 && node->dur_us <= MAX_DUR_US ? node->dur_us : 0;
     bool exact = node->dur_ns >= us * NS - NS / 2 && node->dur_ns < us * NS + NS / 2;
     return exact && node->dur_ns >= 0 ? node->dur_ns : us * NS;
 }
@@ -452,7 +453,7 @@ static int place_kernel(struct reading *r, const struct inq_chakra_node *node,
 static int make_row(struct reading *r, const struct inq_chakra_node *node,
                     struct inq_event_row *row, struct inq_err *err)
 {
-    *row = (struct inq_event_row){.start_ns = node->start_us * 1000,
+    *row = (struct inq_event_row){.start_ns = has_times(node) ? node->start_us * 1000 : 0,
                                   .dur_ns = dur_of(node),
                                   .call = node->parent >= 0 ? (uint32_t)node->parent : INQ_NONE,
                                   .comm = INQ_NONE,
@@ -493,13 +494,12 @@ static int add_untimed(struct reading *r, const struct inq_chakra_node *node, in
                                .n_deps = node->n_deps,
                                .device = is_device(node)};
     op.row.comm = INQ_NONE;
-    op.row.dur_ns = node->dur_us <= MAX_DUR_US ? dur_of(node) : 0;
+    op.row.dur_ns = dur_of(node);
     bool lost = node->more_deps || node->dur_us > MAX_DUR_US;
     inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, lost, offset);
     int code = INQ_OK;
     if (op.device) {
         code = make_row(r, node, &op.row, err);
-        op.row.dur_ns = node->dur_us <= MAX_DUR_US ? op.row.dur_ns : 0;
     } else {
         code = add_name(r, node, node->name, &op.row.name, err);
         code = code == INQ_OK

@@ -156,6 +156,11 @@ static void quotes__the_place_in_the_users_code(void **state)
         {"unknown", "", "NCCL failed on rank 1: no algorithm/protocol available.",
          "[rank1]: step: 1 loss: 2.5\n"
          "n0:20:21 [1] enqueue.cc:4 NCCL WARN no algorithm/protocol available\n" FAILED("1")},
+        /* Python's logging: a logger of one letter; without a name it is no logger */
+        {"unknown", "", "The run ended with \"shard 7 is not readable\"",
+         TEST_LOG_STEPS "ERROR:t:shard 7 is not readable\n"},
+        {"unknown", "", "The run ended with \"ERROR::shard 7 is not readable\"",
+         TEST_LOG_STEPS "ERROR::shard 7 is not readable\n"},
     };
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }

@@ -12,7 +12,7 @@ class Job:
         if pairs:  # of neighbors, and of those that are two apart
             for a in range(0, world, 2):
                 self.groups[str(len(self.groups))] = [a, a + 1]
-        self.absent, self.cut, self.p2p = set(), set(), set()
+        self.absent, self.cut, self.p2p, self.bare = set(), set(), set(), 0
 
     def op(self, ranks, group="0", name="all_reduce", seq=1, size=(4, 4), dtype="Float", state="completed", p2p=False,
            tensors=1):
@@ -39,14 +39,15 @@ class Job:
             if rank in self.absent:
                 continue
             text = json.dumps({"version": "2.10", "pg_config": {
-                g: {"name": g, "desc": "g" + g, "ranks": json.dumps(r)} for g, r in self.groups.items()},
+                g: {"name": g, "desc": "g" + g, "ranks": json.dumps(r if rank >= self.bare else [])}
+                for g, r in self.groups.items()},
                 "entries": ops})
             with open(f"{folder}/trace_rank_{rank}.json", "w") as f:
                 f.write(text[:len(text) * 2 // 3] if rank in self.cut else text)
 
 
 kind, world, k = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-job = Job(world, kind in ("swapped", "pair", "busy"))
+job = Job(world, kind in ("swapped", "pair", "busy", "bare"))
 odd, even = range(k), range(k, world)
 job.done(6)
 if kind == "late":  # k ranks never come to the seventh
@@ -93,6 +94,10 @@ elif kind == "busy":  # in k pairs one waits for the other, in all others both a
     for rank in range(world):
         if rank % 2 or rank >= 2 * k:
             job.op([rank], group=str(1 + rank // 2), seq=1, state="started")
+elif kind == "bare":  # rank 0 waits in its pair for rank 1; the dumps of k ranks only name the groups
+    job.op([0], group="1", seq=1, state="started")
+    job.op(range(2, world), seq=7, state="started")
+    job.bare = k
 elif kind == "send":  # a rank sends, nobody receives
     job.op([0], name=f"send 0->{k}", seq=1, p2p=True, state="started")
     job.op([r for r in range(world) if r > 0], seq=7, state="started")
@@ -125,4 +130,5 @@ for k in 0 1 5; do run pair 6 $k; done
 run busy 4 1
 for k in 1 2 3; do run busy 10 $k; done
 for k in 1 3; do run send 4 $k; done
+for k in 0 1 2; do run bare 4 $k; done
 run idle 4 1

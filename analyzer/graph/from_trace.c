@@ -11,8 +11,10 @@
 
 /* A start is explained by an end or a launch this shortly before it. */
 static const int64_t explained_ns = 10000;
-/* A stream that waits for another one goes on this soon after it. */
+/* A stream that waits for another one goes on this soon after it; or so much before it, by stamps
+ * whose start and length are both rounded to a microsecond. */
 static const int64_t handover_ns = 20000;
+static const int64_t rounded_ns = 2000;
 /* Launches that come within so much of one distance from the end of the work before them (and
  * within this part of the usual length of it) are paced by the GPU: a host that is free to run
  * ahead does not stay there. */
@@ -408,6 +410,14 @@ static int is_paced(const struct rank_part *p, bool *paced, struct inq_err *err)
     return INQ_OK;
 }
 
+/* Whether `row` may have waited for `other`, which ended last before it started. */
+static bool hands_over(const struct rank_part *p, uint32_t other, size_t row)
+{
+    const struct inq_events *e = &p->rank->events;
+    return other != INQ_NONE && e->lane[other] != e->lane[row] &&
+           e->start_ns[other] < e->start_ns[row];
+}
+
 /* The op of another stream that `row` seems to have waited for, where nothing explains its start
  * after `explained`; INQ_NONE when there is none. A thread that waited does not go on at once: the
  * scheduler and the interpreter come in between. */
@@ -415,12 +425,18 @@ static uint32_t handed_over(const struct rank_part *p, size_t row, int64_t expla
 {
     const struct inq_events *e = &p->rank->events;
     int64_t start = e->start_ns[row];
-    uint32_t other = explained < start - explained_ns ? last_ended(p, start) : INQ_NONE;
-    if (other == INQ_NONE || e->lane[other] == e->lane[row] || e->start_ns[other] >= start) {
+    if (explained >= start - explained_ns) {
         return INQ_NONE;
     }
-    int64_t end = e->start_ns[other] + e->dur_ns[other];
-    return end > explained && (p->threads || end >= start - handover_ns) ? other : INQ_NONE;
+    uint32_t other = last_ended(p, start);
+    int64_t end = other != INQ_NONE ? e->start_ns[other] + e->dur_ns[other] : INT64_MIN;
+    bool recent = end > explained && (p->threads || end >= start - handover_ns);
+    if (recent && hands_over(p, other, row)) {
+        return other;
+    }
+    size_t next = count_ended(p, start);
+    bool rounded = next < p->n_ends && p->end_ns[next] <= start + rounded_ns;
+    return rounded && hands_over(p, p->end_row[next], row) ? p->end_row[next] : INQ_NONE;
 }
 
 /* By call: the last compute launched before it, a row of the rank's events; INQ_NONE: none. */

@@ -546,6 +546,42 @@ static void host__in_step_with_its_gpu_paces_nothing(void **state)
     assert_int_equal(host_ops(30000, 100000), 40); /* ahead, and more and more so */
 }
 
+/* Kernels of two streams, both launched long before: whether the second one, of a stream that was
+ * idle, seems to have waited for the first, which ends `later_ns` after its start. */
+static bool stream_waits(int64_t later_ns)
+{
+    struct inq_shard shard;
+    struct inq_trace_graph g;
+    int64_t start_ns = 60000000;
+    bool waits = false;
+    made_shard(&shard, "a", 0, 1);
+    made_kernel(&shard, "gather", 9, 2000000, start_ns + later_ns - 2000000, 1000000, INQ_NONE);
+    made_kernel(&shard, "gemm", 7, start_ns, 100000, 1100000, INQ_NONE);
+    struct inq_run *run = made_run(&shard, 1, false);
+    assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
+    for (size_t i = 0; i < g.graph->n_ops; i++) {
+        for (uint32_t d = g.graph->dep_start[i]; d < g.graph->dep_start[i + 1]; d++) {
+            waits = waits || (g.start_ns[i] == start_ns && !g.ops[g.graph->deps[d]].host);
+        }
+    }
+    inq_trace_graph_release(&g);
+    inq_run_free(run);
+    return waits;
+}
+
+/* Until 20 us after the end, or 2 us before it: start and length are rounded to a microsecond each.
+ */
+static void stream__waits_for_another_by_rounded_stamps(void **state)
+{
+    (void)state;
+    assert_true(stream_waits(-900));
+    assert_true(stream_waits(-20000));
+    assert_false(stream_waits(-20001));
+    assert_true(stream_waits(100));
+    assert_true(stream_waits(2000));
+    assert_false(stream_waits(2001));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +598,7 @@ int main(void)
         cmocka_unit_test(host__waits_for_a_copy_to_pageable_memory),
         cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
         cmocka_unit_test(host__first_call_after_a_wait_that_began_before_the_capture),
+        cmocka_unit_test(stream__waits_for_another_by_rounded_stamps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

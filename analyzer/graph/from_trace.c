@@ -646,7 +646,7 @@ static uint32_t work_before(const struct make *m, const struct rank_part *p, con
         return p->awaited[i];
     }
     uint32_t work = m->ops[id].sync ? synced_with(p, i, m->end_ns[id]) : spun_for(p, s, i);
-    return work == INQ_NONE && first && !m->ops[id].sync ? waited_for(p, i) : work;
+    return work == INQ_NONE && first ? waited_for(p, i) : work;
 }
 
 /* Threads that start each other, and calls that wait for the GPU. */

@@ -126,6 +126,12 @@ enum inq_synth_p2p {
 
 enum inq_synth_p2p_group { INQ_SYNTH_P2P_GROUP_PP, INQ_SYNTH_P2P_GROUP_WORLD };
 
+/* What a host that waits for its GPU does. */
+enum inq_synth_wait {
+    INQ_SYNTH_WAIT_SYNC, /* an asynchronous copy to the host, and a synchronization that waits */
+    INQ_SYNTH_WAIT_ITEM  /* loss.item(): the copy, to pageable memory, waits by itself */
+};
+
 enum inq_synth_gpu { INQ_SYNTH_GPU_SYNTHETIC, INQ_SYNTH_GPU_A100, INQ_SYNTH_GPU_H100 };
 
 enum inq_synth_names {
@@ -176,6 +182,7 @@ struct inq_synth_spec {
     int32_t base_last; /* baseTimeNanoseconds after the events: lost with the end of a file */
     int32_t gz;
     int32_t sync; /* the host waits for the GPU at the end of every so many steps; 0: never */
+    enum inq_synth_wait wait;
     size_t n_faults;
     struct inq_synth_fault faults[INQ_SYNTH_MAX_FAULTS];
 };

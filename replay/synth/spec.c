@@ -108,6 +108,8 @@ static const struct synth_option spec_options[] = {
     {"gz", SYNTH_INT, SPEC(gz), 0, 1, "", "compress"},
     {"sync", SYNTH_INT, SPEC(sync), 0, 10000, "",
      "the host waits for the GPU at the end of every so many steps, 0: never"},
+    {"wait", SYNTH_CHOICE, SPEC(wait), 0, 0, "sync|item",
+     "what that is: a synchronization, or a loss that is read (a copy to pageable memory blocks)"},
 };
 enum { N_SPEC_OPTIONS = sizeof spec_options / sizeof spec_options[0] };
 

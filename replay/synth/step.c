@@ -460,7 +460,7 @@ static void run_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int
     (void)launch(b, &item, inq_synth_scale(ns, factor));
 }
 
-static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t bytes)
+static uint32_t copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t bytes)
 {
     struct synth_item item = {
         .kind = (uint8_t)kind,
@@ -469,19 +469,35 @@ static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t by
         .comm = SYNTH_NONE,
         .bytes = bytes,
     };
-    (void)launch(b, &item, COPY_NS + bytes / 12);
+    return launch(b, &item, COPY_NS + bytes / 12);
+}
+
+/* The call that launched the copy returns when that is done. */
+static void block_on(struct synth_builder *b, uint32_t copied)
+{
+    idle(b, 0);
+    add_edge(program_of(b), copied, b->host, SYNC_NS);
+    if (program_of(b)->code == INQ_OK) {
+        b->out->items[b->out->n_items - 1].last = b->host;
+    }
 }
 
 /* The host waits for everything on the compute stream, through a copy to the host. */
 static void sync(struct synth_builder *b)
 {
-    copy(b, SYNTH_ITEM_COPY_OUT, 4);
+    bool reads = b->spec->wait == INQ_SYNTH_WAIT_ITEM;
+    uint32_t op = reads ? host_works(b, OP_NS) : 0;
+    uint32_t copied = copy(b, SYNTH_ITEM_COPY_OUT, 4);
+    if (reads) {
+        block_on(b, copied);
+    }
     struct synth_item item = {
         .kind = SYNTH_ITEM_CALL,
         .call = SYNTH_CALL_SYNC,
         .stream = SYNTH_COMPUTE,
         .gpu = SYNTH_NONE,
         .comm = SYNTH_NONE,
+        .op = op,
         .first = host_works(b, WAIT_NS / 2),
     };
     idle(b, WAIT_NS);
@@ -859,7 +875,7 @@ static void load_data(struct synth_builder *b)
     }
     if (b->stage == 0 || b->stage == spec->pp - 1) {
         int64_t bytes = (int64_t)spec->tokens * spec->micro_batches * TOKEN_BYTES;
-        copy(b, SYNTH_ITEM_COPY_IN, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
+        (void)copy(b, SYNTH_ITEM_COPY_IN, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
     }
     note = note_begin(b, SYNTH_NOTE_ZERO_GRAD, 0);
     (void)host_works(b, ZERO_GRAD_NS);

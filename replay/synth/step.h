@@ -65,7 +65,8 @@ enum synth_item_kind {
 };
 
 /* Node ids: a call lasts from the end of `first` to the end of `last`, an operator or annotation
- * from the start of `op` to the end of `last`. */
+ * from the start of `op` to the end of `last`. The call that ends the read of a loss has the
+ * operator of that (`op`, else 0), which the copy before it is in, too. */
 struct synth_item {
     uint8_t kind;   /* enum synth_item_kind */
     uint8_t thread; /* 0 main, 1 autograd */

@@ -110,7 +110,7 @@ static struct drawn_shape draw_shape(struct draw *d)
 
 static void draw_record(struct draw *d)
 {
-    static const char *const sync[] = {"", "", "", ",sync=0", ",sync=4"};
+    static const char *const sync[] = {"", "", ",wait=item", ",sync=0", ",sync=4,wait=item"};
     static const char *const args[] = {"", "", "", ",args=seq", ",args=old"};
     static const char *const clocks[] = {"", "", ",clock=1ms", ",clock=20ms",
                                          ",clock=1ms,drift=20"};

@@ -479,6 +479,40 @@ static void put_shapes(struct synth_emitter *e, const struct synth_item *item)
                              : "], \"Input type\": [\"c10::BFloat16\"]");
 }
 
+/* Whether the item is one of the two calls that read a loss. */
+static bool is_read(const struct synth_emitter *e, const struct synth_item *item)
+{
+    bool sync = item->kind == SYNTH_ITEM_CALL && item->call == SYNTH_CALL_SYNC;
+    return e->spec->wait == INQ_SYNTH_WAIT_ITEM && (item->kind == SYNTH_ITEM_COPY_OUT || sync);
+}
+
+/* Its operators, around both calls, with the second one. */
+static void put_read(struct synth_emitter *e, const struct synth_item *item, int64_t id)
+{
+    struct synth_event event = {
+        .cat = "cpu_op",
+        .name = "aten::item",
+        .number = -1,
+        .pid = e->pid,
+        .tid = thread_of(e, item),
+        .start_ns = node_of(e, item->op)->start_ns,
+        .end_ns = node_of(e, item->last)->end_ns,
+    };
+    if (item->kind == SYNTH_ITEM_COPY_OUT || !e->spec->cpu_ops) {
+        return;
+    }
+    if (put_event(e, &event)) {
+        put_arg(e, "\"External id\": ", id);
+        end_event(e);
+    }
+    event.name = "aten::_local_scalar_dense";
+    event.start_ns = node_of(e, item->op)->end_ns;
+    if (put_event(e, &event)) {
+        put_arg(e, "\"External id\": ", id - 1); /* the copy's */
+        end_event(e);
+    }
+}
+
 /* Annotations and operators: what the host did. */
 static void put_host_item(struct synth_emitter *e, const struct synth_item *item, int64_t id)
 {
@@ -813,7 +847,8 @@ void inq_synth_emit(const struct synth_sim *sim, int32_t rank, struct inq_out *o
     put_header(&e);
     size_t n = e.rank_items->n_items;
     for (size_t i = 0; i < n; i++) {
-        put_host_item(&e, &e.rank_items->items[i], (int64_t)i + 1);
+        const struct synth_item *item = &e.rank_items->items[i];
+        (is_read(&e, item) ? put_read : put_host_item)(&e, item, (int64_t)i + 1);
     }
     for (size_t i = 0; i < n; i++) {
         const struct synth_item *item = &e.rank_items->items[i];

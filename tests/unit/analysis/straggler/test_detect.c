@@ -85,6 +85,23 @@ static void expect_whole_loss(const char *spec, const char *cls)
     test_synth_close(&t);
 }
 
+/* Hosts that read their loss wait in the call of a copy. */
+static void detect__where_the_loss_is_read(void **state)
+{
+    (void)state;
+    expect("dp=8,layers=4,steps=8,gz=0,wait=item", "healthy");
+    expect_whole_loss("dp=8,layers=4,steps=8,gz=0,wait=item,fault=slow_gpu:rank=3:factor=1.2",
+                      "slow_gpu");
+    expect_whole_loss("dp=8,layers=4,steps=8,gz=0,wait=item,sync=4,fault=late_host:rank=3:mode="
+                      "pause:delay=4ms",
+                      "late_host");
+    /* windows that open after hosts had begun to read: the call that follows is a synchronization
+     * that has nothing left to wait for */
+    expect_whole_loss("dp=12,layers=4,micro_batches=1,gpus_per_host=4,steps=11,sync=4,wait=item,"
+                      "clock=1ms,window=ragged,seed=775153,gz=0,fault=slow_gpu:host=1:factor=1.2",
+                      "slow_gpu");
+}
+
 static void detect__slow_link_of_a_group(void **state)
 {
     (void)state;
@@ -903,6 +920,7 @@ static void detect__low_clock_among_uneven_experts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(detect__where_the_loss_is_read),
         cmocka_unit_test(detect__slow_link_of_a_group),
         cmocka_unit_test(detect__slow_links_that_meet_in_one_rank),
         cmocka_unit_test(detect__long_last_stage),

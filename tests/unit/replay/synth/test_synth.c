@@ -153,6 +153,7 @@ static void synth__every_shape_runs_and_parses(void **state)
         "gz=0,dp=1,pp=4,chunks=2,micro_batches=4,steps=2,early_recv=2",
         "gz=0,dp=2,pp=2,steps=3,early_recv=1,sync=2,drift=30",
         "gz=0,dp=2,pp=2,steps=2,experts=1,shapes=1,labels=1",
+        "gz=0,dp=2,pp=2,steps=2,wait=item,cpu_ops=0",
     };
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct inq_synth *synth = make(specs[i]);
@@ -682,6 +683,37 @@ static void synth__hosts_run_ahead_between_synchronizations(void **state)
     inq_synth_free(never);
 }
 
+/* The call of an asynchronous copy returns at once, and the synchronization waits; a copy to
+ * pageable memory returns when it is done, within the operators that read the loss, and leaves
+ * nothing to wait for. */
+static void synth__a_loss_that_is_read_waits_in_its_copy(void **state)
+{
+    (void)state;
+    struct inq_synth *reads = make("gz=0,dp=2,steps=8,sync=4,wait=item");
+    struct inq_synth *syncs = make("gz=0,dp=2,steps=8,sync=4");
+    struct document doc = open_document(reads, 0);
+    struct sum copies = sum_events(&doc, "gpu_memcpy", "DtoH (Device -> Pageable)");
+    struct sum calls = sum_events(&doc, "cuda_runtime", "cudaMemcpyAsync");
+    struct sum waits = sum_events(&doc, "cuda_runtime", "cudaStreamSynchronize");
+    struct sum items = sum_events(&doc, "cpu_op", "aten::item");
+    struct sum scalars = sum_events(&doc, "cpu_op", "aten::_local_scalar_dense");
+    int64_t step = inq_synth_truth(reads)->mean_step_ns;
+    assert_int_equal(copies.n, 2);
+    assert_int_equal(waits.n, 2);
+    assert_true(waits.dur_ns < 2 * 20000);
+    assert_true(calls.dur_ns > step);
+    assert_true(calls.last_ns >= copies.last_ns && calls.last_ns < copies.last_ns + 20000);
+    assert_int_equal(items.n, 2);
+    assert_int_equal(scalars.n, 2);
+    assert_true(items.first_ns < scalars.first_ns && items.last_ns == scalars.last_ns);
+    assert_true(scalars.last_ns == waits.last_ns);
+    assert_true(sum_file(syncs, 0, "cuda_runtime", "cudaStreamSynchronize").dur_ns > step);
+    assert_int_equal(sum_file(syncs, 0, "cpu_op", "aten::item").n, 0);
+    close_document(&doc);
+    inq_synth_free(reads);
+    inq_synth_free(syncs);
+}
+
 static void sharded__gathers_before_and_scatters_after_each_layer(void **state)
 {
     (void)state;
@@ -753,6 +785,7 @@ int main(void)
         cmocka_unit_test(pipeline__batched_transfers_are_recorded_by_the_host),
         cmocka_unit_test(pipeline__early_receives_wait_on_the_gpu),
         cmocka_unit_test(synth__hosts_run_ahead_between_synchronizations),
+        cmocka_unit_test(synth__a_loss_that_is_read_waits_in_its_copy),
         cmocka_unit_test(sharded__gathers_before_and_scatters_after_each_layer),
         cmocka_unit_test(synth__survives_every_failed_allocation),
         cmocka_unit_test(synth__refuses_what_would_not_fit),

@@ -17,7 +17,8 @@
 #include <string.h>
 
 struct row {
-    uint64_t what;  /* kind, size, number and spacing of ranks */
+    uint64_t kin;   /* kind, size and number of ranks */
+    uint64_t what;  /* and their spacing */
     uint32_t hosts; /* that these are on */
     uint64_t whom;  /* the ranks */
     uint32_t collective;
@@ -47,8 +48,14 @@ struct search {
     bool *slow; /* [n_steps] scratch */
     struct inq_links *links;
     size_t cap_links;
-    uint64_t *whom; /* [links] */
-    size_t cap_whom;
+    struct known *known; /* [links] */
+    size_t cap_known;
+    bool alone; /* now those are asked for that have no like */
+};
+
+/* Of a slow link: its ranks, and the kind of transfer that speaks for it. */
+struct known {
+    uint64_t whom, kin;
 };
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -106,8 +113,8 @@ static void add_row(struct search *s, uint32_t index, const struct inq_coll_figu
         low = number < low ? number : low;
         high = number > high ? number : high;
     }
-    row->what = mix(mix(mix(c->kind, (uint64_t)figures->bytes), c->n_members),
-                    (uint64_t)((int64_t)high - low));
+    row->kin = mix(mix(c->kind, (uint64_t)figures->bytes), c->n_members);
+    row->what = mix(row->kin, (uint64_t)((int64_t)high - low));
     row->hosts = count_hosts(s->trace, c, scratch);
 }
 
@@ -393,15 +400,15 @@ static struct inq_link *link_of(struct search *s, const struct row *row, struct 
     struct inq_links *links = s->links;
 
     for (size_t i = 0; i < links->n; i++) {
-        if (s->whom[i] == row->whom) {
+        if (s->known[i].whom == row->whom) {
             return &links->at[i];
         }
     }
     if (inq_mem_grow(&links->at, &s->cap_links, links->n + 1, sizeof(*links->at), INT32_MAX, err) ||
-        inq_mem_grow(&s->whom, &s->cap_whom, links->n + 1, sizeof(*s->whom), INT32_MAX, err)) {
+        inq_mem_grow(&s->known, &s->cap_known, links->n + 1, sizeof(*s->known), INT32_MAX, err)) {
         return NULL;
     }
-    s->whom[links->n] = row->whom;
+    s->known[links->n] = (struct known){row->whom, row->kin};
     links->at[links->n] = (struct inq_link){.first_collective = row->collective,
                                             .group = s->trace->collectives[row->collective].group};
     links->at[links->n].slow = inq_mem_zalloc(s->cells->n_steps + 1, sizeof(bool));
@@ -464,6 +471,7 @@ static int add_slow(struct search *s, const struct series *series, double peers_
         link->own_ns = median_when_slow(s, series);
         link->peers_ns = peers_ns;
         link->ratio = link->own_ns / peers_ns;
+        s->known[link - s->links->at].kin = s->rows[series->from].kin;
     }
     link->cost_ns += cost_ns;
     return INQ_OK;
@@ -488,6 +496,44 @@ static int compare_series(struct search *s, size_t k, double sigma_ns, struct in
     return add_slow(s, own, usual.peers_ns, err);
 }
 
+static bool meet(const struct inq_trace *trace, uint32_t x, uint32_t y)
+{
+    const struct inq_collective *a = &trace->collectives[x];
+    const struct inq_collective *b = &trace->collectives[y];
+
+    for (uint32_t i = 0; i < a->n_members; i++) {
+        for (uint32_t k = 0; k < b->n_members; k++) {
+            if (trace->members[a->first_member + i].rank ==
+                trace->members[b->first_member + k].rank) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A set without its like (the only link of a job between two hosts) may be slow by its nature. But
+ * where one of its ranks has a slow link and the same transfers take as long on both, that rank is
+ * what slows them: as long is what a quarter does not part. */
+static int compare_alone(struct search *s, size_t k, struct inq_err *err)
+{
+    const struct series *own = &s->series[k];
+    const struct row *row = &s->rows[own->from];
+
+    for (size_t i = 0; i < s->links->n; i++) {
+        const struct inq_link *link = &s->links->at[i];
+        struct usual usual = {.peers_ns = link->peers_ns, .least = INQ_LINK_RATIO_FEW};
+        bool as_long = own->median_ns < INQ_LINK_RATIO_FEW * link->own_ns &&
+                       link->own_ns < INQ_LINK_RATIO_FEW * own->median_ns;
+        if (as_long && s->known[i].kin == row->kin && s->known[i].whom != row->whom &&
+            meet(s->trace, link->first_collective, row->collective) &&
+            is_steadily_slow(own, &usual) && mark_steps(s, own, &usual, true) >= 2) {
+            return add_slow(s, own, usual.peers_ns, err);
+        }
+    }
+    return INQ_OK;
+}
+
 /* Compares series [from, to), on equally many hosts, with each other. One alone is compared with
  * those on more hosts, up to `end`: it should not be slower than these. */
 static int compare_like(struct search *s, size_t from, size_t to, size_t end, struct inq_err *err)
@@ -495,8 +541,8 @@ static int compare_like(struct search *s, size_t from, size_t to, size_t end, st
     int code = INQ_OK;
 
     s->n_sorted = (to - from > 1 ? to : end) - from;
-    if (s->n_sorted < 2) {
-        return INQ_OK;
+    if (s->n_sorted < 2 || s->alone) {
+        return s->n_sorted < 2 && s->alone ? compare_alone(s, from, err) : INQ_OK;
     }
     s->links->compared += to - from;
     for (size_t k = 0; k < s->n_sorted; k++) {
@@ -533,6 +579,21 @@ static int compare_sets(struct search *s, size_t from, size_t to, struct inq_err
         }
         code = compare_like(s, k, end, s->n_series, err);
         k = end;
+    }
+    return code;
+}
+
+static int compare_all(struct search *s, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < s->n_rows;) {
+        size_t end = i;
+        while (end < s->n_rows && s->rows[end].what == s->rows[i].what) {
+            end++;
+        }
+        code = compare_sets(s, i, end, err);
+        i = end;
     }
     return code;
 }
@@ -582,7 +643,7 @@ static void search_release(struct search *s)
     inq_mem_free(s->sorted);
     inq_mem_free(s->scratch);
     inq_mem_free(s->off);
-    inq_mem_free(s->whom);
+    inq_mem_free(s->known);
 }
 
 int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
@@ -595,13 +656,9 @@ int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *c
     if (code == INQ_OK) {
         code = load_rows(&s, err);
     }
-    for (size_t i = 0; code == INQ_OK && i < s.n_rows;) {
-        size_t end = i;
-        while (end < s.n_rows && s.rows[end].what == s.rows[i].what) {
-            end++;
-        }
-        code = compare_sets(&s, i, end, err);
-        i = end;
+    for (int pass = 0; code == INQ_OK && pass < 2; pass++) {
+        s.alone = pass == 1;
+        code = compare_all(&s, err);
     }
     if (code == INQ_OK) {
         code = inq_sort(links->at, links->n, sizeof(*links->at), costliest_first, NULL, err);

@@ -14,7 +14,10 @@
  * A link may be slow in some of the steps only, as one is that others fill now and then: the median
  * over all steps is as usual then. Each step is compared by itself in that case. It has few
  * transfers to tell by, so that a quarter longer is asked for there however many sets there are,
- * and two such transfers. */
+ * and two such transfers.
+ *
+ * A set of ranks without its like is slow where one of its ranks is in a slow one and the same
+ * transfers take as long in both. */
 #define INQ_LINK_RATIO     1.10
 #define INQ_LINK_RATIO_FEW 1.25
 #define INQ_LINK_FEW_SETS  3

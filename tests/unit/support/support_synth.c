@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support_synth.h"
 
+#include "inquest/account.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,4 +32,34 @@ void test_synth_close(struct test_synth *made)
     inq_report_free(made->report);
     inq_run_free(made->run);
     inq_synth_free(made->synth);
+}
+
+double test_synth_lost_share(const struct test_synth *t)
+{
+    enum { FIRST = 10 }; /* step of a synthetic run */
+    const struct inq_synth_truth *truth = inq_synth_truth(t->synth);
+    const struct inq_account *account = t->report->account;
+    double ns = 0.0;
+    double healthy_ns = 0.0;
+
+    for (size_t i = 0; i < account->n_steps; i++) {
+        size_t at = (size_t)(account->steps[i].number - FIRST);
+        ns += account->steps[i].judged ? (double)truth->step_ns[at] : 0.0;
+        healthy_ns += account->steps[i].judged ? (double)truth->step_ns_healthy[at] : 0.0;
+    }
+    assert_true(ns > 0.0);
+    return (ns - healthy_ns) / ns;
+}
+
+void test_synth_expect_loss(const char *spec, const char *cls)
+{
+    struct test_synth t = test_synth_open(spec, NULL);
+
+    assert_string_equal(t.report->verdict.cls, cls);
+    assert_true(t.report->findings[0].share > test_synth_lost_share(&t) - 0.01);
+    assert_true(t.report->findings[0].share < test_synth_lost_share(&t) + 0.01);
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+    }
+    test_synth_close(&t);
 }

@@ -18,4 +18,10 @@ struct test_synth {
 struct test_synth test_synth_open(const char *spec, const struct inq_analysis_options *options);
 void test_synth_close(struct test_synth *made);
 
+/* What the judged steps lose against the same run without its faults, as a share. */
+double test_synth_lost_share(const struct test_synth *made);
+/* The only finding of weight is of this kind and costs what the judged steps lose, give or take one
+ * point. */
+void test_synth_expect_loss(const char *spec, const char *cls);
+
 #endif

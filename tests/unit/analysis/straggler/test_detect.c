@@ -52,79 +52,23 @@ static void expect_cost(const char *spec, int64_t percent)
     test_synth_close(&t);
 }
 
-/* What the judged steps lose against the same run without its faults, as a share. */
-static double lost_share(const struct test_synth *t)
-{
-    enum { FIRST = 10 }; /* step of a synthetic run */
-    const struct inq_synth_truth *truth = inq_synth_truth(t->synth);
-    const struct inq_account *account = t->report->account;
-    double ns = 0.0;
-    double healthy_ns = 0.0;
-
-    for (size_t i = 0; i < account->n_steps; i++) {
-        size_t at = (size_t)(account->steps[i].number - FIRST);
-        ns += account->steps[i].judged ? (double)truth->step_ns[at] : 0.0;
-        healthy_ns += account->steps[i].judged ? (double)truth->step_ns_healthy[at] : 0.0;
-    }
-    assert_true(ns > 0.0);
-    return (ns - healthy_ns) / ns;
-}
-
-/* The only finding of weight is of this kind and costs what the judged steps lose, give or take one
- * point. */
-static void expect_whole_loss(const char *spec, const char *cls)
-{
-    struct test_synth t = test_synth_open(spec, NULL);
-
-    assert_string_equal(t.report->verdict.cls, cls);
-    assert_true(t.report->findings[0].share > lost_share(&t) - 0.01);
-    assert_true(t.report->findings[0].share < lost_share(&t) + 0.01);
-    for (size_t i = 1; i < t.report->n_findings; i++) {
-        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
-    }
-    test_synth_close(&t);
-}
-
 /* Hosts that read their loss wait in the call of a copy. */
 static void detect__where_the_loss_is_read(void **state)
 {
     (void)state;
     expect("dp=8,layers=4,steps=8,gz=0,wait=item", "healthy");
-    expect_whole_loss("dp=8,layers=4,steps=8,gz=0,wait=item,fault=slow_gpu:rank=3:factor=1.2",
-                      "slow_gpu");
-    expect_whole_loss("dp=8,layers=4,steps=8,gz=0,wait=item,sync=4,fault=late_host:rank=3:mode="
-                      "pause:delay=4ms",
-                      "late_host");
+    test_synth_expect_loss("dp=8,layers=4,steps=8,gz=0,wait=item,fault=slow_gpu:rank=3:factor=1.2",
+                           "slow_gpu");
+    test_synth_expect_loss(
+        "dp=8,layers=4,steps=8,gz=0,wait=item,sync=4,fault=late_host:rank=3:mode="
+        "pause:delay=4ms",
+        "late_host");
     /* windows that open after hosts had begun to read: the call that follows is a synchronization
      * that has nothing left to wait for */
-    expect_whole_loss("dp=12,layers=4,micro_batches=1,gpus_per_host=4,steps=11,sync=4,wait=item,"
-                      "clock=1ms,window=ragged,seed=775153,gz=0,fault=slow_gpu:host=1:factor=1.2",
-                      "slow_gpu");
-}
-
-static void detect__slow_link_of_a_group(void **state)
-{
-    (void)state;
-    struct test_synth t = test_synth_open(
-        "dp=4,tp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=4:links=tp", NULL);
-
-    assert_string_equal(t.report->verdict.cls, "slow_link");
-    assert_int_equal(t.report->findings[0].n_ranks, 2);
-    assert_int_equal(t.report->findings[0].ranks[0], 4);
-    assert_int_equal(t.report->findings[0].ranks[1], 5);
-    test_synth_close(&t);
-}
-
-static void detect__slow_links_that_meet_in_one_rank(void **state)
-{
-    (void)state;
-    struct test_synth t = test_synth_open(
-        "dp=4,tp=4,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=6:factor=4:links=all", NULL);
-
-    assert_string_equal(t.report->verdict.cls, "slow_link");
-    assert_int_equal(t.report->findings[0].n_ranks, 1);
-    assert_int_equal(t.report->findings[0].ranks[0], 6);
-    test_synth_close(&t);
+    test_synth_expect_loss(
+        "dp=12,layers=4,micro_batches=1,gpus_per_host=4,steps=11,sync=4,wait=item,"
+        "clock=1ms,window=ragged,seed=775153,gz=0,fault=slow_gpu:host=1:factor=1.2",
+        "slow_gpu");
 }
 
 /* Two records of one run cost the same, give or take what matching by time may miss (2 %). */
@@ -196,27 +140,27 @@ static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
 static void detect__cost_of_uneven_sequences_with_experts(void **state)
 {
     (void)state;
-    expect_whole_loss("dp=8,experts=1,layers=4,steps=8,dp_gbps=50,gz=0,cpu_ops=0,"
-                      "fault=uneven_seq:sigma=0.3",
-                      "sequence_imbalance");
+    test_synth_expect_loss("dp=8,experts=1,layers=4,steps=8,dp_gbps=50,gz=0,cpu_ops=0,"
+                           "fault=uneven_seq:sigma=0.3",
+                           "sequence_imbalance");
 }
 
 /* Between two communications may be two passes, where receives are posted early: each is evened. */
 static void detect__cost_of_uneven_sequences_with_early_receives(void **state)
 {
     (void)state;
-    expect_whole_loss("dp=4,pp=2,micro_batches=2,layers=4,early_recv=1,steps=8,seed=2,gz=0,"
-                      "cpu_ops=0,fault=uneven_seq:sigma=0.5",
-                      "sequence_imbalance");
+    test_synth_expect_loss("dp=4,pp=2,micro_batches=2,layers=4,early_recv=1,steps=8,seed=2,gz=0,"
+                           "cpu_ops=0,fault=uneven_seq:sigma=0.5",
+                           "sequence_imbalance");
 }
 
 /* The mean of few sequences that came to one place of a step is no property of the place. */
 static void detect__cost_of_few_uneven_sequences(void **state)
 {
     (void)state;
-    expect_whole_loss("dp=2,pp=2,micro_batches=4,layers=4,p2p=fused,steps=5,seed=981391,gz=0,"
-                      "cpu_ops=0,fault=uneven_seq:sigma=0.5",
-                      "sequence_imbalance");
+    test_synth_expect_loss("dp=2,pp=2,micro_batches=4,layers=4,p2p=fused,steps=5,seed=981391,gz=0,"
+                           "cpu_ops=0,fault=uneven_seq:sigma=0.5",
+                           "sequence_imbalance");
 }
 
 /* Of two replicas one has extra compute in most steps by chance: no cause of its own. */
@@ -241,8 +185,8 @@ static void detect__half_of_the_ranks_and_a_second_fault(void **state)
     assert_true(t.report->n_findings > 0);
     assert_int_equal(first->kind, INQ_FINDING_SLOW_GPU);
     assert_int_equal(first->n_ranks, 4);
-    assert_true(first->share > lost_share(&t) - 0.01);
-    assert_true(first->share < lost_share(&t) + 0.01);
+    assert_true(first->share > test_synth_lost_share(&t) - 0.01);
+    assert_true(first->share < test_synth_lost_share(&t) + 0.01);
     test_synth_close(&t);
 }
 
@@ -393,35 +337,6 @@ static void detect__transfers_with_sequence_numbers_match(void **state)
 
     assert_int_equal(t.report->collectives->unmatched, 0);
     test_synth_close(&t);
-}
-
-/* Replicas in step, whose transfers say nothing but that they send or receive: they are told apart
- * by their ends, on clocks that the named collectives align. */
-static void detect__slow_link_of_transfers_that_name_no_peer(void **state)
-{
-    (void)state;
-    static const char *const records[] = {"args", "bare", "fused", "batched"};
-
-    for (size_t k = 0; k < sizeof(records) / sizeof(records[0]); k++) {
-        char spec[256];
-        (void)snprintf(spec, sizeof spec,
-                       "dp=2,tp=2,pp=2,layers=4,p2p=%s,gz=0,cpu_ops=0,"
-                       "fault=slow_link:links=pp:rank=7:factor=20",
-                       records[k]);
-        struct test_synth t = test_synth_open(spec, NULL);
-        int64_t truth_ns = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
-        const struct inq_finding *finding = &t.report->findings[0];
-
-        assert_string_equal(t.report->verdict.cls, "slow_link");
-        assert_int_equal(finding->n_ranks, 2);
-        assert_int_equal(finding->ranks[0], 3);
-        assert_int_equal(finding->ranks[1], 7);
-        assert_in_range(finding->cost_ns_per_step, truth_ns * 90 / 100, truth_ns * 110 / 100);
-        assert_null(strstr(finding->detail, "inferred")); /* our name for a group is nobody's */
-        /* ends that fall together by chance cost few */
-        assert_true(t.run->traces[0]->unmatched_comms * 100 <= t.run->traces[0]->n_collectives);
-        test_synth_close(&t);
-    }
 }
 
 static void detect__bare_transfers_of_replicas_make_a_pipeline(void **state)
@@ -921,8 +836,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(detect__where_the_loss_is_read),
-        cmocka_unit_test(detect__slow_link_of_a_group),
-        cmocka_unit_test(detect__slow_links_that_meet_in_one_rank),
         cmocka_unit_test(detect__long_last_stage),
         cmocka_unit_test(detect__evened_stages_keep_the_work),
         cmocka_unit_test(detect__uneven_sequences),
@@ -940,7 +853,6 @@ int main(void)
         cmocka_unit_test(detect__slow_rank_behind_a_slower_one),
         cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
         cmocka_unit_test(detect__transfers_with_sequence_numbers_match),
-        cmocka_unit_test(detect__slow_link_of_transfers_that_name_no_peer),
         cmocka_unit_test(detect__bare_transfers_of_replicas_make_a_pipeline),
         cmocka_unit_test(detect__faults_of_one_rank),
         cmocka_unit_test(detect__no_late_host_in_records_that_are_cut),

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slow links: which of them, and what they cost. */
+#include "inquest/analysis.h"
+
+#include "support_synth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void links__of_a_group(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,tp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=4:links=tp", NULL);
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_int_equal(t.report->findings[0].n_ranks, 2);
+    assert_int_equal(t.report->findings[0].ranks[0], 4);
+    assert_int_equal(t.report->findings[0].ranks[1], 5);
+    test_synth_close(&t);
+}
+
+static void links__that_meet_in_one_rank(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,tp=4,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=6:factor=4:links=all", NULL);
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_int_equal(t.report->findings[0].n_ranks, 1);
+    assert_int_equal(t.report->findings[0].ranks[0], 6);
+    test_synth_close(&t);
+}
+
+/* Ranks of the first finding, which is a slow link. */
+static size_t ranks_of(const char *faults)
+{
+    char spec[400];
+    (void)snprintf(spec, sizeof spec,
+                   "dp=1,pp=4,layers=8,micro_batches=8,steps=6,gpus_per_host=2,gz=0,cpu_ops=0,"
+                   "link_sigma=0,%s",
+                   faults);
+    struct test_synth t = test_synth_open(spec, NULL);
+    size_t n = t.report->findings[0].n_ranks;
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_true(t.report->findings[0].ranks[n - 1] == 1);
+    test_synth_close(&t);
+    return n;
+}
+
+/* The only link between two hosts, and the way back of interleaved stages, have no like: they are
+ * slow with another link of the same rank that takes as long, give or take a quarter. */
+static void links__without_their_like(void **state)
+{
+    (void)state;
+    test_synth_expect_loss(
+        "dp=1,pp=4,layers=8,micro_batches=8,steps=8,gpus_per_host=2,gz=0,cpu_ops=0,"
+        "fault=slow_link:links=pp:rank=1:factor=16",
+        "slow_link");
+    test_synth_expect_loss("dp=1,pp=4,layers=8,micro_batches=4,chunks=2,steps=8,gz=0,cpu_ops=0,"
+                           "fault=slow_link:links=pp:rank=0:factor=16",
+                           "slow_link");
+    assert_int_equal(ranks_of("fault=slow_link:links=pp:rank=1:peer=0:factor=10,"
+                              "fault=slow_link:links=pp:rank=1:peer=2:factor=8.1"),
+                     1);
+    assert_int_equal(ranks_of("fault=slow_link:links=pp:rank=1:peer=0:factor=10,"
+                              "fault=slow_link:links=pp:rank=1:peer=2:factor=7.9"),
+                     2);
+    assert_int_equal(ranks_of("fault=slow_link:links=pp:rank=1:peer=0:factor=10"), 2);
+}
+
+/* Replicas in step, whose transfers say nothing but that they send or receive: they are told apart
+ * by their ends, on clocks that the named collectives align. */
+static void links__of_transfers_that_name_no_peer(void **state)
+{
+    (void)state;
+    static const char *const records[] = {"args", "bare", "fused", "batched"};
+
+    for (size_t k = 0; k < sizeof(records) / sizeof(records[0]); k++) {
+        char spec[256];
+        (void)snprintf(spec, sizeof spec,
+                       "dp=2,tp=2,pp=2,layers=4,p2p=%s,gz=0,cpu_ops=0,"
+                       "fault=slow_link:links=pp:rank=7:factor=20",
+                       records[k]);
+        struct test_synth t = test_synth_open(spec, NULL);
+        int64_t truth_ns = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
+        const struct inq_finding *finding = &t.report->findings[0];
+
+        assert_string_equal(t.report->verdict.cls, "slow_link");
+        assert_int_equal(finding->n_ranks, 2);
+        assert_int_equal(finding->ranks[0], 3);
+        assert_int_equal(finding->ranks[1], 7);
+        assert_in_range(finding->cost_ns_per_step, truth_ns * 90 / 100, truth_ns * 110 / 100);
+        assert_null(strstr(finding->detail, "inferred")); /* our name for a group is nobody's */
+        /* ends that fall together by chance cost few */
+        assert_true(t.run->traces[0]->unmatched_comms * 100 <= t.run->traces[0]->n_collectives);
+        test_synth_close(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(links__of_a_group),
+        cmocka_unit_test(links__that_meet_in_one_rank),
+        cmocka_unit_test(links__without_their_like),
+        cmocka_unit_test(links__of_transfers_that_name_no_peer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -470,23 +470,29 @@ static uint32_t compute_before(const struct rank_part *p, const uint32_t *launch
     return other != INQ_NONE && e->lane[other] != e->lane[row] ? other : INQ_NONE;
 }
 
-/* Communication of compute's results waits for them, also where the stream was busy until later
- * and its start does not show it. A stream that once began before the compute launched ahead of it
- * had ended (receives posted early, parameters gathered ahead) does not wait. */
-static int connect_comm(struct make *m, struct rank_part *p, struct inq_err *err)
+/* By lane: whether communication on it once began before the compute launched ahead of it had ended
+ * (receives posted early, parameters gathered ahead). */
+static void find_early(const struct rank_part *p, const uint32_t *launched, bool *early)
 {
     const struct inq_events *e = &p->rank->events;
-    uint32_t *launched = inq_mem_alloc((p->rank->calls.n + 1) * sizeof *launched);
-    bool *early = inq_mem_zalloc(p->rank->n_lanes + 1, sizeof *early);
-    int code = launched != NULL && early != NULL ? INQ_OK : no_memory(err);
-    if (code == INQ_OK) {
-        find_launched(p, launched);
-    }
-    for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
+    for (size_t i = 0; i < e->n; i++) {
         uint32_t other = compute_before(p, launched, i);
         if (other != INQ_NONE && e->start_ns[other] + e->dur_ns[other] > e->start_ns[i]) {
             early[e->lane[i]] = true;
         }
+    }
+}
+
+/* Communication of compute's results waits for them, also where the stream was busy until later
+ * and its start does not show it. A stream that is early does not wait. */
+static int connect_comm(struct make *m, struct rank_part *p, bool *early, struct inq_err *err)
+{
+    const struct inq_events *e = &p->rank->events;
+    uint32_t *launched = inq_mem_alloc((p->rank->calls.n + 1) * sizeof *launched);
+    int code = launched != NULL ? INQ_OK : no_memory(err);
+    if (code == INQ_OK) {
+        find_launched(p, launched);
+        find_early(p, launched, early);
     }
     for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
         uint32_t other = compute_before(p, launched, i);
@@ -495,7 +501,6 @@ static int connect_comm(struct make *m, struct rank_part *p, struct inq_err *err
         }
     }
     inq_mem_free(launched);
-    inq_mem_free(early);
     return code;
 }
 
@@ -533,7 +538,8 @@ static int connect_gpu(struct make *m, struct rank_part *p, struct inq_trace_gra
 {
     size_t n = p->rank->events.n;
     uint32_t *feeds = inq_mem_alloc((n + 1) * sizeof *feeds);
-    int code = feeds != NULL ? INQ_OK : no_memory(err);
+    bool *early = inq_mem_zalloc(p->rank->n_lanes + 1, sizeof *early);
+    int code = feeds != NULL && early != NULL ? INQ_OK : no_memory(err);
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         feeds[i] = INQ_NONE;
     }
@@ -541,13 +547,14 @@ static int connect_gpu(struct make *m, struct rank_part *p, struct inq_trace_gra
         code = connect_events(m, p, feeds, err);
     }
     if (code == INQ_OK) {
-        code = connect_comm(m, p, err);
+        code = connect_comm(m, p, early, err);
     }
     if (code == INQ_OK) {
-        struct inq_receives of = {p->rank, p->event_id, p->matched, feeds};
+        struct inq_receives of = {p->rank, p->event_id, p->matched, early, feeds};
         code = inq_receives_connect(&of, m->b, &out->n_receives, &out->n_loose, err);
     }
     inq_mem_free(feeds);
+    inq_mem_free(early);
     return code;
 }
 
@@ -709,7 +716,7 @@ static bool has_receives(const struct inq_rank *rank)
 {
     for (size_t i = 0; i < rank->n_comms; i++) {
         enum inq_coll_kind kind = rank->comms[i].kind;
-        if (kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV) {
+        if (kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV || kind == INQ_COLL_COALESCED) {
             return true;
         }
     }

@@ -23,13 +23,41 @@ static const double AGREEING = 0.8;
  * one for each further stage, and pipelines rarely have more of them. */
 enum { MOST_AHEAD = 16 };
 
-static int32_t peer_of(const struct inq_receives *p, size_t row, enum inq_coll_kind kind)
+/* What a transfer is known as; INQ_COLL_UNKNOWN: the event is none. */
+static enum inq_coll_kind kind_of(const struct inq_receives *p, size_t row)
 {
     const struct inq_events *e = &p->rank->events;
     uint32_t comm = e->comm != NULL ? e->comm[row] : INQ_NONE;
-    bool is = p->event_id[row] != INQ_NONE && e->call[row] != INQ_NONE && comm < p->rank->n_comms &&
-              p->rank->comms[comm].kind == kind;
-    int32_t peer = is ? p->rank->comms[comm].peer : -1;
+    return comm < p->rank->n_comms ? p->rank->comms[comm].kind : INQ_COLL_UNKNOWN;
+}
+
+static bool says_no_way(enum inq_coll_kind kind)
+{
+    return kind == INQ_COLL_SENDRECV || kind == INQ_COLL_COALESCED;
+}
+
+/* Whether some transfers of which the record does not say which way they go begin before their
+ * compute has ended: those streams receive, and the others send. */
+static bool parts_ways(const struct inq_receives *p)
+{
+    for (size_t i = 0; i < p->rank->events.n; i++) {
+        if (says_no_way(kind_of(p, i)) && p->early[p->rank->events.lane[i]]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who is at the other end of a transfer of this kind; -1: it is of another. */
+static int32_t peer_of(const struct inq_receives *p, size_t row, enum inq_coll_kind kind)
+{
+    const struct inq_events *e = &p->rank->events;
+    enum inq_coll_kind own = kind_of(p, row);
+    if (says_no_way(own) && p->early != NULL) {
+        own = p->early[e->lane[row]] ? INQ_COLL_RECV : INQ_COLL_SEND;
+    }
+    bool is = p->event_id[row] != INQ_NONE && e->call[row] != INQ_NONE && own == kind;
+    int32_t peer = is ? p->rank->comms[e->comm[row]].peer : -1;
     return is && peer < 0 ? p->matched[row] : peer;
 }
 
@@ -239,11 +267,7 @@ static void count_loose(const struct inq_receives *p, size_t *n, size_t *n_loose
 {
     const struct inq_events *e = &p->rank->events;
     for (size_t i = 0; e->comm != NULL && i < e->n; i++) {
-        uint32_t comm = e->comm[i];
-        if (p->event_id[i] == INQ_NONE || comm >= p->rank->n_comms) {
-            continue;
-        }
-        enum inq_coll_kind kind = p->rank->comms[comm].kind;
+        enum inq_coll_kind kind = p->event_id[i] != INQ_NONE ? kind_of(p, i) : INQ_COLL_UNKNOWN;
         if (kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV) {
             *n += 1;
             *n_loose += p->feeds[i] == INQ_NONE && is_beside_compute(e, i);
@@ -255,10 +279,12 @@ int inq_receives_connect(const struct inq_receives *of, struct inq_graph_builder
                          size_t *n, size_t *n_loose, struct inq_err *err)
 {
     size_t n_calls = of->rank->calls.n + 1;
+    struct inq_receives own = *of;
     struct passes x = {0};
     if (of->matched == NULL) {
         return INQ_OK;
     }
+    own.early = parts_ways(of) ? of->early : NULL;
     uint32_t *row_of = inq_mem_alloc(n_calls * sizeof *row_of);
     x.receive = inq_mem_alloc(n_calls * sizeof *x.receive);
     x.first = inq_mem_alloc(n_calls * sizeof *x.first);
@@ -268,10 +294,10 @@ int inq_receives_connect(const struct inq_receives *of, struct inq_graph_builder
     if (row_of == NULL || x.receive == NULL || x.first == NULL || x.to == NULL || x.opens == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu launches", n_calls);
     } else {
-        find_by_call(of, row_of);
-        find_passes(of, row_of, &x);
-        code = connect_all(of, &x, row_of, builder, err); /* room: a receive has a launch */
-        count_loose(of, n, n_loose);
+        find_by_call(&own, row_of);
+        find_passes(&own, row_of, &x);
+        code = connect_all(&own, &x, row_of, builder, err); /* room: a receive has a launch */
+        count_loose(&own, n, n_loose);
     }
     inq_mem_free(row_of);
     inq_mem_free(x.receive);

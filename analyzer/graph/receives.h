@@ -12,8 +12,10 @@ struct inq_receives {
     const uint32_t *event_id; /* [events.n] builder ids; INQ_NONE: not in the graph */
     const int32_t *matched;   /* [events.n] rank at the other end of a matched transfer, or -1;
                                * NULL: the rank receives nothing */
-    uint32_t *feeds;          /* [events.n] the work that began when it ended and was seen to wait
-                               * for it; INQ_NONE: none. Those that are found are added. */
+    const bool *early; /* [n_lanes] whether transfers on it begin before the compute launched ahead
+                        * of them has ended: no send does */
+    uint32_t *feeds;   /* [events.n] the work that began when it ended and was seen to wait
+                        * for it; INQ_NONE: none. Those that are found are added. */
 };
 
 /* A receive that was posted early and had arrived before its pass began shows no edge; that pass

@@ -179,6 +179,26 @@ static bool may_hide_waiting(const struct inq_account *a)
     return (double)a->class_ns[INQ_ACCOUNT_COMM] > MOST_UNEXPLAINED * (double)a->t_ns;
 }
 
+/* Where ranks of a pipeline wait for each other as its schedule has it: for how much of a step. */
+static const char *say_schedule(struct inq_findings *f)
+{
+    const struct inq_account *a = f->report->account;
+    const struct inq_pipeline *p = f->report->pipeline;
+    double waits =
+        a != NULL && a->t_ns > 0 ? (double)a->class_ns[INQ_ACCOUNT_WAIT] / (double)a->t_ns : 0.0;
+
+    for (size_t i = 0; p != NULL && waits > MOST_UNEXPLAINED && i < f->n; i++) {
+        if (f->at[i].kind == INQ_FINDING_PIPELINE_BUBBLE && f->at[i].share > 0.0) {
+            return inq_findings_text(f,
+                                     "Ranks of a pipeline wait for each other: its schedule of %d "
+                                     "micro-batches over %d stages idles for %s of a step.",
+                                     p->microbatches, p->stages,
+                                     inq_findings_percent(f, f->at[i].share));
+        }
+    }
+    return "";
+}
+
 /* Established takes three steps of all ranks; supported, that no more waiting can hide than a
  * healthy run may have. */
 static void say_healthy(struct inq_findings *f, const char *missing, struct inq_verdict *verdict)
@@ -205,6 +225,7 @@ static void say_healthy(struct inq_findings *f, const char *missing, struct inq_
     verdict->lost_ns_per_step = 0;
     verdict->headline =
         inq_findings_text(f, "No straggler%s%s: %s.", among, step, where_time_goes(f));
+    verdict->why = say_schedule(f);
     verdict->sure = say_sure(f);
 }
 

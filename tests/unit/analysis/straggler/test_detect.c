@@ -52,6 +52,23 @@ static void expect_cost(const char *spec, int64_t percent)
     test_synth_close(&t);
 }
 
+/* Ranks of a healthy pipeline wait for each other, and the verdict says why. */
+static void detect__healthy_pipeline_says_why_it_waits(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,layers=8,micro_batches=8,steps=5,gz=0,cpu_ops=0", NULL);
+    struct test_synth u = test_synth_open("dp=8,layers=4,steps=5,gz=0,cpu_ops=0", NULL);
+
+    assert_string_equal(t.report->verdict.cls, "healthy");
+    assert_non_null(
+        strstr(t.report->verdict.why, "its schedule of 8 micro-batches over 4 stages idles for "));
+    assert_string_equal(u.report->verdict.cls, "healthy");
+    assert_string_equal(u.report->verdict.why, "");
+    test_synth_close(&u);
+    test_synth_close(&t);
+}
+
 /* Hosts that read their loss wait in the call of a copy. */
 static void detect__where_the_loss_is_read(void **state)
 {
@@ -100,14 +117,12 @@ static void detect__long_last_stage(void **state)
 
 /* Evening out stages keeps the work: it gains what the same run takes longer than one with that
  * work on all stages, not what the longest stage takes longer than the others. */
-static void detect__evened_stages_keep_the_work(void **state)
+static void expect_kept_work(const char *shape)
 {
-    (void)state;
-    static const char shape[] = "dp=2,pp=4,layers=8,gz=0,cpu_ops=0,sigma=0,";
     char spec[256];
-    (void)snprintf(spec, sizeof spec, "%sfault=long_last_stage:factor=1.4", shape);
+    (void)snprintf(spec, sizeof spec, "%s,fault=long_last_stage:factor=1.4", shape);
     struct test_synth t = test_synth_open(spec, NULL);
-    (void)snprintf(spec, sizeof spec, "%sfault=slow_gpu:rank=0:last=7:factor=1.1", shape);
+    (void)snprintf(spec, sizeof spec, "%s,fault=slow_gpu:rank=0:last=7:factor=1.1", shape);
     struct test_synth even = test_synth_open(spec, NULL);
     double step_ns = (double)inq_synth_truth(t.synth)->mean_step_ns;
     double even_ns = (double)inq_synth_truth(even.synth)->mean_step_ns;
@@ -121,6 +136,14 @@ static void detect__evened_stages_keep_the_work(void **state)
     assert_true((step_ns - healthy_ns) / step_ns > gain + 0.02); /* without the work: more */
     test_synth_close(&even);
     test_synth_close(&t);
+}
+
+/* Also where receives are posted early and no transfer says which way it goes. */
+static void detect__evened_stages_keep_the_work(void **state)
+{
+    (void)state;
+    expect_kept_work("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,sigma=0");
+    expect_kept_work("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,sigma=0,p2p=bare,early_recv=1");
 }
 
 static void detect__uneven_sequences(void **state)
@@ -835,6 +858,7 @@ static void detect__low_clock_among_uneven_experts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(detect__healthy_pipeline_says_why_it_waits),
         cmocka_unit_test(detect__where_the_loss_is_read),
         cmocka_unit_test(detect__long_last_stage),
         cmocka_unit_test(detect__evened_stages_keep_the_work),

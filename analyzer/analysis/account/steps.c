@@ -16,7 +16,7 @@
 #include <math.h>
 
 /* A cell whose number of pieces of work is off by more than this part of what the rank and the step
- * let expect was not captured whole. */
+ * let expect has less than was recorded whole, or more than the others. */
 static const double WHOLE_TOLERANCE = 0.1;
 /* Ranks began a step together when it is equally long on all of them, but for this part. */
 static const double TOGETHER = 0.01;
@@ -285,7 +285,8 @@ static double usual_work(const struct inq_account *account, size_t r, double *sc
 }
 
 /* How a step's amount of work differs from the usual, on the median rank: an evaluation step is
- * another step on all of them. */
+ * another step on all of them. Of the middle two, the one that differs less: of two ranks one has
+ * more or lost some, and the other is as usual. */
 static double usual_ratio(const struct inq_account *account, size_t s, const double *usual,
                           double *scratch)
 {
@@ -296,7 +297,46 @@ static double usual_ratio(const struct inq_account *account, size_t s, const dou
             scratch[n++] = (double)cell->work / usual[r];
         }
     }
-    return n > 0 ? inq_median(scratch, n) : 1.0;
+    inq_sort_double(scratch, n);
+    double low = n > 0 ? scratch[(n - 1) / 2] : 1.0;
+    double high = n > 0 ? scratch[n / 2] : 1.0;
+    return fabs(low - 1.0) < fabs(high - 1.0) ? low : high;
+}
+
+/* What the amount of work lets say of a cell. */
+enum extent { EXTENT_NONE, EXTENT_SHORT, EXTENT_USUAL, EXTENT_LONG };
+
+static enum extent extent_of(const struct inq_account_cell *cell, double expected)
+{
+    double off = (double)cell->work - expected;
+    if (!cell->whole) {
+        return EXTENT_NONE;
+    }
+    return off < -WHOLE_TOLERANCE * expected  ? EXTENT_SHORT
+           : off > WHOLE_TOLERANCE * expected ? EXTENT_LONG
+                                              : EXTENT_USUAL;
+}
+
+/* Whether a step has its own work and no other's. More than the others have is the rank's (a longer
+ * batch, one more micro-batch), unless the step beside it was lost or lacks as much: then its mark
+ * was, or work was put to the wrong one. At the edges of the capture only marks tell that. */
+static bool has_own_work(const struct inq_account *account, const enum extent *row, size_t s)
+{
+    bool before = s > 0 ? row[s - 1] > EXTENT_SHORT : !account->steps_inferred;
+    bool after = s + 1 < account->n_steps ? row[s + 1] > EXTENT_SHORT : !account->steps_inferred;
+    return row[s] == EXTENT_USUAL || (row[s] == EXTENT_LONG && before && after);
+}
+
+static void drop_cut_cells_of(struct inq_account *account, size_t r, double usual,
+                              const double *ratios, enum extent *row)
+{
+    struct inq_account_cell *cells = &account->cells[r * account->n_steps];
+    for (size_t s = 0; s < account->n_steps; s++) {
+        row[s] = extent_of(&cells[s], usual * ratios[s]);
+    }
+    for (size_t s = 0; s < account->n_steps; s++) {
+        cells[s].whole = has_own_work(account, row, s);
+    }
 }
 
 static int drop_cut_cells(struct inq_account *account, struct inq_err *err)
@@ -307,24 +347,25 @@ static int drop_cut_cells(struct inq_account *account, struct inq_err *err)
         most = n > most ? n : most;
     }
     double *usual = inq_mem_alloc((account->n_ranks + 1) * sizeof(*usual));
+    double *ratios = inq_mem_alloc((account->n_steps + 1) * sizeof(*ratios));
     double *scratch = inq_mem_alloc((most + 1) * sizeof(*scratch));
-    int code = usual != NULL && scratch != NULL
+    enum extent *row = inq_mem_alloc((account->n_steps + 1) * sizeof(*row));
+    int code = usual != NULL && ratios != NULL && scratch != NULL && row != NULL
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", account->n_ranks);
     for (size_t r = 0; code == INQ_OK && r < account->n_ranks; r++) {
         usual[r] = usual_work(account, r, scratch);
     }
     for (size_t s = 0; code == INQ_OK && s < account->n_steps; s++) {
-        double ratio = usual_ratio(account, s, usual, scratch);
-        for (size_t r = 0; r < account->n_ranks; r++) {
-            struct inq_account_cell *cell = &account->cells[r * account->n_steps + s];
-            double off = (double)cell->work - usual[r] * ratio;
-            double limit = WHOLE_TOLERANCE * usual[r] * ratio;
-            cell->whole = cell->whole && off <= limit && off >= -limit;
-        }
+        ratios[s] = usual_ratio(account, s, usual, scratch);
+    }
+    for (size_t r = 0; code == INQ_OK && r < account->n_ranks; r++) {
+        drop_cut_cells_of(account, r, usual[r], ratios, row);
     }
     inq_mem_free(usual);
+    inq_mem_free(ratios);
     inq_mem_free(scratch);
+    inq_mem_free(row);
     return code;
 }
 
@@ -335,6 +376,25 @@ static int64_t length_of(const struct inq_account_cell *cell)
     return cell->end_ns - cell->start_ns;
 }
 
+/* How long it is from a rank's first step's beginning to the end of step `s`: of the rank for which
+ * that is shortest, and longest. False: no rank has both. */
+static bool from_first(const struct inq_account *account, size_t s, int64_t *shortest,
+                       int64_t *longest)
+{
+    *shortest = INT64_MAX;
+    *longest = INT64_MIN;
+    for (size_t r = 0; r < account->n_ranks; r++) {
+        const struct inq_account_cell *first = inq_account_cell_at(account, r, 0);
+        const struct inq_account_cell *last = inq_account_cell_at(account, r, s);
+        if (first->whole && last->whole) {
+            int64_t length = last->end_ns - first->start_ns;
+            *shortest = length < *shortest ? length : *shortest;
+            *longest = length > *longest ? length : *longest;
+        }
+    }
+    return *shortest <= *longest;
+}
+
 /* Whether the ranks began the first step at one moment: it is equally long on all of them, or its
  * beginning is equally far from the end of one of the next steps: a rank that is slow in the first
  * ends it later than the others, too. */
@@ -342,18 +402,10 @@ static bool first_begins_together(const struct inq_account *account, double usua
 {
     enum { ENDS = 3 };
     for (size_t s = 0; s < ENDS && s < account->n_steps; s++) {
-        int64_t shortest = INT64_MAX;
-        int64_t longest = INT64_MIN;
-        for (size_t r = 0; r < account->n_ranks; r++) {
-            const struct inq_account_cell *first = inq_account_cell_at(account, r, 0);
-            const struct inq_account_cell *last = inq_account_cell_at(account, r, s);
-            if (first->whole && last->whole) {
-                int64_t length = last->end_ns - first->start_ns;
-                shortest = length < shortest ? length : shortest;
-                longest = length > longest ? length : longest;
-            }
-        }
-        if (shortest <= longest && (double)(longest - shortest) <= TOGETHER * usual_ns) {
+        int64_t shortest = 0;
+        int64_t longest = 0;
+        if (from_first(account, s, &shortest, &longest) &&
+            (double)(longest - shortest) <= TOGETHER * usual_ns) {
             return true;
         }
     }
@@ -366,7 +418,7 @@ static bool first_begins_together(const struct inq_account *account, double usua
 static int first_step_fits(const struct inq_account *account, bool *fits, struct inq_err *err)
 {
     int64_t *lengths = inq_mem_alloc((account->n_ranks * account->n_steps + 1) * sizeof(*lengths));
-    int64_t shortest = INT64_MAX;
+    int64_t shortest = 0;
     int64_t longest = 0;
     size_t n = 0;
     if (lengths == NULL) {
@@ -374,18 +426,12 @@ static int first_step_fits(const struct inq_account *account, bool *fits, struct
     }
     for (size_t i = 0; i < account->n_ranks * account->n_steps; i++) {
         const struct inq_account_cell *cell = &account->cells[i];
-        if (!cell->whole) {
-            continue;
-        }
-        if (i % account->n_steps > 0) {
+        if (cell->whole && i % account->n_steps > 0) {
             lengths[n++] = length_of(cell);
-            continue;
         }
-        shortest = length_of(cell) < shortest ? length_of(cell) : shortest;
-        longest = length_of(cell) > longest ? length_of(cell) : longest;
     }
     double usual = (double)inq_median_i64(lengths, n);
-    *fits = first_begins_together(account, usual) &&
+    *fits = from_first(account, 0, &shortest, &longest) && first_begins_together(account, usual) &&
             inq_is_near_any(lengths, n, longest, WHOLE_TOLERANCE * usual) &&
             (double)shortest >= (1.0 - WHOLE_TOLERANCE) * usual;
     inq_mem_free(lengths);

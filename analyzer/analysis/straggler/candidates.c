@@ -92,9 +92,24 @@ bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
 }
 
 /* Of a fault that comes and goes, in the steps in which it is there. */
+static bool comes_and_goes(const struct inq_delay *delay)
+{
+    return delay->seen > 0 && delay->seen < delay->steps;
+}
+
+/* How many times as many kernels. Those of all steps are counted unless some are named: what is too
+ * many was in the steps in which it is seen. */
+static double ratio_of_kernels(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
+{
+    double ratio = (double)c->kernels / (double)(c->peers_kernels > 0 ? c->peers_kernels : 1);
+    bool counted = delay->in_steps != NULL || !comes_and_goes(delay);
+
+    return counted ? ratio : 1.0 + (ratio - 1.0) * (double)delay->steps / (double)delay->seen;
+}
+
 static double ratio_when_slow(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
 {
-    bool sometimes = delay->seen > 0 && delay->seen < delay->steps && delay->peers_compute_ns > 0.0;
+    bool sometimes = comes_and_goes(delay) && delay->peers_compute_ns > 0.0;
 
     return sometimes ? 1.0 + delay->late_ns / delay->peers_compute_ns : c->ratio;
 }
@@ -116,7 +131,7 @@ static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_de
         candidate->ratio = c.ratio;
     } else if (!delay->others && c.more_ns >= MORE_PART * more_ns) {
         candidate->kind = INQ_FINDING_MORE_WORK;
-        candidate->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
+        candidate->ratio = ratio_of_kernels(delay, &c);
     } else if (inq_kernels_are_larger(&c)) {
         candidate->kind = INQ_FINDING_MORE_WORK;
         candidate->ratio = (double)NAN;

@@ -161,6 +161,18 @@ static bool is_held(const struct gains *g, const struct inq_candidate *candidate
            (double)gain->gain_ns < HELD_PART * (double)candidate->cost_ns_per_step;
 }
 
+/* What was spread over the steps in which a candidate was late, in the fewer in which it costs. */
+static void see_in(struct inq_candidate *candidate, size_t seen)
+{
+    bool fewer =
+        seen > 0 && seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
+    double factor = fewer ? (double)candidate->steps_seen / (double)seen : 1.0;
+
+    candidate->late_ns = (int64_t)llround((double)candidate->late_ns * factor);
+    candidate->ratio = 1.0 + (candidate->ratio - 1.0) * factor; /* NaN stays so */
+    candidate->steps_seen = seen;
+}
+
 static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_repair repair;
@@ -178,8 +190,8 @@ static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct i
         candidate->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
         candidate->low_ns = gain.low_ns;
         candidate->high_ns = gain.high_ns;
+        see_in(candidate, gain.steps_seen);
         candidate->steps = g->study->run.n_steps;
-        candidate->steps_seen = gain.steps_seen;
         candidate->in_order_ns = 0;
         candidate->step_ns = g->study->recorded_ns;
         if (gain.spread && candidate->confidence > INQ_CONFIDENCE_SUPPORTED) {
@@ -471,16 +483,16 @@ static int costliest_first(const void *a, const void *b, void *ctx)
     return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
 }
 
-/* Steps that gain 1 % of the mean one more than before; `gains_ns` becomes what they gain now. */
+/* Steps in which more is seen to be gained than before; `gains_ns` becomes what they gain now. */
 static size_t count_later(const struct inq_study *study, int64_t *gains_ns)
 {
-    double least_ns = INQ_GAIN_SEEN_SHARE * (double)study->simulated_ns;
-    size_t seen = 0;
+    size_t n = study->run.n_steps;
 
-    for (size_t s = 0; s < study->run.n_steps; s++) {
-        seen += (double)(study->step_ns[s] - gains_ns[s]) >= least_ns;
-        gains_ns[s] = study->step_ns[s];
+    for (size_t s = 0; s < n; s++) {
+        gains_ns[s] = study->step_ns[s] - gains_ns[s];
     }
+    size_t seen = inq_gain_steps_seen(gains_ns, n, study->simulated_ns);
+    memcpy(gains_ns, study->step_ns, n * sizeof *gains_ns);
     return seen;
 }
 

@@ -80,7 +80,7 @@ struct inq_gain {
     int64_t gain_ns;         /* simulated base - simulated with the repairs */
     int64_t low_ns, high_ns; /* 95 % of it, by bootstrap over the steps; INQ_TIME_NONE: too few */
     int64_t removed_ns;      /* of ops, over all ranks: what the repairs took away */
-    size_t steps_seen;       /* steps that get shorter by 1 % of the mean one at least */
+    size_t steps_seen; /* that get shorter by 1 % of the mean step and 10 % of the best's gain */
 };
 
 /* All-zero is releasable. */
@@ -101,6 +101,25 @@ struct inq_study {
 #define INQ_GAIN_LEAST_STEPS 5
 /* A step is mentioned when it loses this part of the mean one. */
 #define INQ_GAIN_SEEN_SHARE 0.01
+/* It is not one of those that the cause was in when it gains less than this part of what the best
+ * one gains: steps differ by some percent anyway, one with the fault by most of it. */
+#define INQ_GAIN_SEEN_OF_MOST 0.1
+
+/* In how many steps the gain is seen. `mean_ns`: of a step. */
+static inline size_t inq_gain_steps_seen(const int64_t *gains_ns, size_t n, int64_t mean_ns)
+{
+    double least_ns = INQ_GAIN_SEEN_SHARE * (double)mean_ns;
+    size_t seen = 0;
+
+    for (size_t s = 0; s < n; s++) {
+        double part_ns = INQ_GAIN_SEEN_OF_MOST * (double)gains_ns[s];
+        least_ns = part_ns > least_ns ? part_ns : least_ns;
+    }
+    for (size_t s = 0; s < n; s++) {
+        seen += (double)gains_ns[s] >= least_ns;
+    }
+    return seen;
+}
 
 /* Cells, roles and links, from the report's account; its op model is used and made. Fails with
  * INQ_NOT_FOUND without an account, INQ_NOMEM. Release it on failure too. */

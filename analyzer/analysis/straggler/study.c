@@ -136,7 +136,6 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
                    struct inq_gain *gain, struct inq_err *err)
 {
     size_t n_steps = study->run.n_steps;
-    double least_ns = INQ_GAIN_SEEN_SHARE * (double)study->simulated_ns;
     int64_t kept_ns = 0;
     int code = INQ_OK;
 
@@ -155,8 +154,8 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
     inq_counterfactual_steps(&study->run, study->step_ns);
     for (size_t s = 0; s < n_steps; s++) {
         study->step_ns[s] = study->run.base_ns[s] - study->step_ns[s] - kept_ns;
-        gain->steps_seen += (double)study->step_ns[s] >= least_ns;
     }
+    gain->steps_seen = inq_gain_steps_seen(study->step_ns, n_steps, study->simulated_ns);
     gain->gain_ns = mean_of(study->step_ns, n_steps);
     bootstrap_mean(study->step_ns, n_steps, &gain->low_ns, &gain->high_ns);
     return INQ_OK;

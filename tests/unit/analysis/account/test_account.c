@@ -495,6 +495,50 @@ static void add_step(struct inq_shard *shard, int s, int64_t from_ns, int64_t le
     add_part_of_step(shard, s, from_ns, length_ns, 10);
 }
 
+/* Two ranks of six steps of ten kernels. `count`: how many rank 1 has in its step 3; `lost`: its
+ * mark of step 4 is missing, so that those of step 4 seem to be of step 3. */
+static struct made uneven_account(int count, bool lost)
+{
+    struct inq_shard shards[2];
+    for (int r = 0; r < 2; r++) {
+        int64_t at_ns = 0;
+        made_shard(&shards[r], r == 0 ? "a" : "b", r, 2);
+        for (int s = 0; s < 6; s++) {
+            int n = r == 1 && s == 3 ? count : 10;
+            int marks = r == 1 && lost ? (s == 3 ? 2 : s == 4 ? 0 : 1) : 1;
+            char mark[32];
+            (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", s);
+            if (marks > 0) {
+                made_note(&shards[r], mark, at_ns, marks * 20 * MS, false);
+            }
+            for (int k = 0; k < n; k++) {
+                made_kernel(&shards[r], GEMM, 7, at_ns + k * MS, 1 * MS, at_ns + k * 10 * US,
+                            INQ_NONE);
+            }
+            at_ns += 20 * MS;
+        }
+    }
+    return account_of(shards, 2);
+}
+
+/* A longer batch, one more micro-batch: the rank did that, and its step is judged as it is. Less
+ * than the others may be what was not recorded. Ten percent more or less are nothing. */
+static void steps__with_more_work_on_one_rank_are_judged(void **state)
+{
+    (void)state;
+    struct {
+        int count;
+        bool lost, judged;
+    } cases[] = {{10, false, true}, {15, false, true}, {12, false, true}, {9, false, true},
+                 {8, false, false}, {5, false, false}, {10, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m = uneven_account(cases[i].count, cases[i].lost);
+        assert_int_equal(m.account->steps[3].judged, cases[i].judged);
+        assert_int_equal(m.account->steps[2].judged, true);
+        release(&m);
+    }
+}
+
 /* 1.5 times the median is the limit. */
 static void steps__the_first_are_a_warm_up_when_far_longer(void **state)
 {
@@ -814,6 +858,7 @@ int main(void)
         cmocka_unit_test(steps__after_a_gap_lack_their_beginning),
         cmocka_unit_test(steps__cut_ones_are_set_aside_with_a_reason),
         cmocka_unit_test(steps__are_judged_on_all_ranks_or_not_at_all),
+        cmocka_unit_test(steps__with_more_work_on_one_rank_are_judged),
         cmocka_unit_test(steps__the_first_are_a_warm_up_when_far_longer),
         cmocka_unit_test(steps__a_longer_first_one_counts_where_it_recurs),
         cmocka_unit_test(steps__the_first_one_began_together_or_not),

@@ -412,12 +412,16 @@ struct inq_candidate {
     uint64_t last_arrivals, waits;  /* collectives with a real wait that it came to last; all of
                                      * these that it took part in */
     int32_t stage;                  /* slow_last_stage, stage_imbalance: which; else -1 */
+    bool of_other_roles; /* `peers_ns` is: it has no peers, or they are as late */
     bool beside_roles;   /* its peers are as late: it was compared with ranks of other roles */
     bool rotates;        /* late_host, unplanned_gc: its ranks pause in turn */
     uint64_t pauses;     /* so often, all together; of `late_ns` each */
     bool launches_known; /* LATE_HOST: its trace tells when work was launched */
     bool comm_only;      /* its traces hold nothing but communication */
-    const char *running; /* what its host did meanwhile; "" not known */
+    const char *running; /* what its host did meanwhile; "" not known, or nothing for long */
+    bool spread;         /* late_host: idle between many launches, no gap holds most of a step's */
+    double call_ratio;   /* late_host: how long its calls that launch take, beside those of ranks
+                          * that are not late; NaN not known */
     size_t n_evidence;
     struct inq_evidence *evidence;
 };

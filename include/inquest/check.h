@@ -179,11 +179,13 @@ struct inq_snapshot {
     struct inq_lint_remedy remedy;
     char **order;
     size_t n_order;
-    const char *file; /* where the schedule was read from, the caller's; NULL: it was made */
-    int32_t *lines;   /* [ranks] line of each rank in the file; NULL: not read */
-    int32_t **begins; /* [n_order] where each cell of `order` begins in its line; NULL: not read */
-    size_t missing;   /* runs: ranks without a trace */
-    size_t outliers;  /* runs: steps that do not count, far off and not recurring */
+    const char *file;  /* where the schedule was read from, the caller's; NULL: it was made */
+    int32_t *lines;    /* [ranks] line of each rank in the file; NULL: not read */
+    int32_t **begins;  /* [n_order] where each cell of `order` begins in its line; NULL: not read */
+    size_t missing;    /* runs: ranks without a trace */
+    size_t outliers;   /* runs: steps that do not count, far off and not recurring */
+    char longest[240]; /* runs: which step is far longer than the median one, and why, one sentence;
+                        * "" none */
     struct inq_kept_steps kept; /* runs: of reduced partials */
     struct inq_workload work;   /* runs */
     char gpu[64];               /* runs: of all ranks; "" not known, or not the same */

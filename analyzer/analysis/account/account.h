@@ -32,6 +32,12 @@ struct inq_ledger_span {
 int inq_ledger_spans(const struct inq_account *account, uint32_t rank,
                      struct inq_ledger_span **spans, size_t *n, struct inq_err *err);
 
+/* Why a step is longer than the median one by `more_ns`: "60.2 ms more copies on rank 0, in
+ * save_checkpoint"; "" where no one class of time explains half of it. In the arena. Fails with
+ * INQ_NOMEM. */
+int inq_account_explain_step(const struct inq_account *account, size_t step, int64_t more_ns,
+                             struct inq_arena *arena, const char **text, struct inq_err *err);
+
 /* Holds the finished report against its account: no gain above T - ideal, no cost above T, a
  * cause costs what its fix gains, waiting by root sums to the waiting measured, the verdict's loss
  * is the first finding's, nothing about time established with ranks absent, no "healthy" with

@@ -261,6 +261,14 @@ static void lay_interval(struct layout *l)
 
 /* ---- which are whole ------------------------------------------------------------------------- */
 
+/* The higher of the middle two of an even count: what a cut capture lost makes it less, so of two
+ * steps the one with more is whole. */
+static double high_median(double *values, size_t n)
+{
+    inq_sort_double(values, n);
+    return values[n / 2];
+}
+
 /* A rank's usual amount of work: median over its steps, of a reduced trace over all that it
  * recorded. */
 static double usual_work(const struct inq_account *account, size_t r, double *scratch)
@@ -273,7 +281,7 @@ static double usual_work(const struct inq_account *account, size_t r, double *sc
         }
     }
     if (n > 0) {
-        return inq_median(scratch, n);
+        return high_median(scratch, n);
     }
     for (size_t s = 0; s < account->n_steps; s++) {
         const struct inq_account_cell *cell = inq_account_cell_at(account, r, s);
@@ -281,7 +289,7 @@ static double usual_work(const struct inq_account *account, size_t r, double *sc
             scratch[n++] = (double)cell->work;
         }
     }
-    return n > 0 ? inq_median(scratch, n) : 0.0;
+    return n > 0 ? high_median(scratch, n) : 0.0;
 }
 
 /* How a step's amount of work differs from the usual, on the median rank: an evaluation step is

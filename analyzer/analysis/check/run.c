@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recorded run in a handful of measures, each over its steps. */
+#include "analysis/account/account.h"
 #include "analysis/check/check.h"
 #include "analysis/measure/measure.h"
 #include "analysis/record/record.h"
 #include "analysis/findings/findings.h"
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -585,6 +587,32 @@ static void say_unfit(struct measurer *m)
     }
 }
 
+/* One step that is out of line is no regression unless it recurs; it is told all the same. */
+static int say_longest(struct measurer *m)
+{
+    const struct inq_account *a = m->report->account;
+    size_t s = m->record.longest;
+    const char *why = "";
+    struct inq_arena arena = {0};
+    if (m->record.longer_ns <= 0) {
+        return INQ_OK;
+    }
+    int64_t median_ns = a->steps[s].length_ns - m->record.longer_ns;
+    int code = inq_account_explain_step(a, s, m->record.longer_ns, &arena, &why, m->err);
+    if (code == INQ_OK) {
+        char lengths[2][32];
+        (void)snprintf(m->out->longest, sizeof m->out->longest,
+                       "Step %" PRId64
+                       " was %.0f %% longer than the median step (%s, not %s)%s%.120s",
+                       a->steps[s].number, 100.0 * (double)m->record.longer_ns / (double)median_ns,
+                       inq_time_format(a->steps[s].length_ns, lengths[0], sizeof lengths[0]),
+                       inq_time_format(median_ns, lengths[1], sizeof lengths[1]),
+                       why[0] != '\0' ? ": " : "", why);
+    }
+    inq_arena_release(&arena);
+    return code;
+}
+
 static int add_findings(struct measurer *m)
 {
     int code = INQ_OK;
@@ -625,6 +653,7 @@ static int add_all(struct measurer *m)
     copy_plain(m->record.device, m->out->gpu, sizeof m->out->gpu);
     m->out->outliers = m->record.n_outliers;
     say_unfit(m);
+    code = code == INQ_OK ? say_longest(m) : code;
     return code == INQ_OK ? add_findings(m) : code;
 }
 

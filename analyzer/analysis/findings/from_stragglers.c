@@ -18,6 +18,10 @@
  * boost to clocks that differ by one or two steps of 15 MHz, about one percent each. */
 static const double LOW_CLOCK = 0.03;
 
+/* Calls that take this many times as long as elsewhere are slow themselves: those of equal hosts
+ * have medians within some ten percent. */
+static const double SLOW_CALLS = 1.3;
+
 static bool is_one_of(const uint32_t *ranks, size_t n, size_t rank)
 {
     for (size_t i = 0; i < n; i++) {
@@ -273,13 +277,32 @@ static const char *slower_by(struct inq_findings *f, const struct inq_candidate 
                : inq_findings_text(f, "%.0f %%", percent);
 }
 
+/* Whom the candidate is compared with: a stage that one rank makes up has no peers. */
+static const char *peers_of(const struct inq_candidate *candidate)
+{
+    return candidate->of_other_roles ? "the other ranks"
+           : candidate->n_ranks == 1 ? "its peers"
+                                     : "their peers";
+}
+
+/* What copies take longer in a step in which they do: the mean is over all steps. */
+static const char *longer_copies(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    double extra_ns = (double)(candidate->own_ns - candidate->peers_ns);
+    double seen = candidate->steps_seen > 0 ? (double)candidate->steps_seen : 1.0;
+    bool always = candidate->steps_seen == 0 || candidate->steps_seen >= candidate->steps;
+
+    return inq_findings_time(
+        f, (int64_t)llround(always ? extra_ns : extra_ns * (double)candidate->steps / seen));
+}
+
 /* What sets the candidate apart: the subject of its sentence. */
 static const char *fault(struct inq_findings *f, const struct inq_candidate *candidate)
 {
     bool always = candidate->steps_seen >= candidate->steps || candidate->steps_seen == 0;
     const char *extra =
         inq_findings_time(f, always ? candidate->own_ns - candidate->peers_ns : candidate->late_ns);
-    const char *peers = candidate->n_ranks == 1 ? "its peers" : "their peers";
+    const char *peers = peers_of(candidate);
     const char *who = inq_findings_rank_list(f, candidate->ranks, candidate->n_ranks, true);
     const char *has = candidate->n_ranks == 1 ? "has" : "have";
 
@@ -304,7 +327,7 @@ static const char *fault(struct inq_findings *f, const struct inq_candidate *can
     if (candidate->kind == INQ_FINDING_EXPOSED_COPY) {
         return inq_findings_text(f, "%s for %s longer than %s",
                                  whose(f, candidate, device_of(f, candidate), "copies", "copy"),
-                                 extra, peers);
+                                 longer_copies(f, candidate), peers);
     }
     if (candidate->rotates) {
         return inq_findings_text(
@@ -354,6 +377,26 @@ static const char *tool_of(const struct inq_findings *f, const struct inq_candid
     return NULL;
 }
 
+/* A host that is behind all the way: because each call takes it longer than others, or because it
+ * has as much to launch as it can. */
+static const char *about_launches(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    if (candidate->call_ratio >= SLOW_CALLS) {
+        return inq_findings_text(
+            f,
+            "Launch calls are %.1f times as long as on %s: compare CPU frequency and governor, "
+            "cores shared with other processes, NUMA placement, and whether a profiler records "
+            "stacks only here.",
+            candidate->call_ratio, peers_of(candidate));
+    }
+    return inq_findings_text(
+        f,
+        "No one gap holds most of it: between its launches the host is slow all the way. Launch "
+        "less and larger work there (CUDA graphs, torch.compile, larger batches), and compare the "
+        "cores with those of %s (frequency, other processes, NUMA placement).",
+        peers_of(candidate));
+}
+
 /* What to try, where more is known than the kind; else "". */
 static const char *advice(struct inq_findings *f, const struct inq_candidate *candidate)
 {
@@ -372,6 +415,9 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
         return "Trace this rank and one of its peers with a profiler that records kernels and "
                "launches: only communication is recorded here, so its GPU or its host may be "
                "late.";
+    }
+    if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->spread) {
+        return about_launches(f, candidate);
     }
     if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->running[0]) {
         return inq_findings_text(f,
@@ -396,11 +442,10 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
     finding->measured =
         inq_findings_text(f, "%s %s %s", what, inq_findings_time(f, candidate->own_ns),
                           inq_account_per(f->report->account));
-    const char *like = candidate->rotates        ? "without the pauses"
-                       : candidate->n_ranks == 1 ? "the median of its peers"
-                                                 : "the median of their peers";
     finding->expected =
-        inq_findings_text(f, "%s, %s", inq_findings_time(f, candidate->peers_ns), like);
+        inq_findings_text(f, "%s, %s%s", inq_findings_time(f, candidate->peers_ns),
+                          candidate->rotates ? "without the pauses" : "the median of ",
+                          candidate->rotates ? "" : peers_of(candidate));
 }
 
 static const char *detail(struct inq_findings *f, const struct inq_candidate *candidate,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings on where the time of all ranks goes: exposed communication, copies, waiting for hosts,
  * steps out of line. They name no rank. */
+#include "analysis/account/account.h"
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
 #include "inquest/memory.h"
@@ -378,18 +379,32 @@ static bool is_out(const struct inq_account *a, size_t s, int64_t limit_ns)
     return a->steps[s].judged && a->steps[s].length_ns > limit_ns;
 }
 
+/* Why the step is so long; "" not known. */
+static const char *why_long(struct inq_findings *f, size_t s, int64_t median_ns)
+{
+    const struct inq_account *a = f->report->account;
+    const char *why = "";
+    int64_t more_ns = a->steps[s].length_ns - median_ns;
+    if (inq_account_explain_step(a, s, more_ns, f->arena, &why, NULL) != INQ_OK) {
+        f->no_memory = true;
+    }
+    return why;
+}
+
 static void say_steps(const struct inq_trace *trace, struct inq_findings *f, size_t out,
-                      int64_t limit_ns, struct inq_finding *finding)
+                      int64_t limit_ns, int64_t median_ns, struct inq_finding *finding)
 {
     const struct inq_account *a = f->report->account;
     struct inq_evidence *evidence = inq_findings_evidence(f, finding, out);
 
     for (size_t s = 0; evidence && s < a->n_steps; s++) {
         if (is_out(a, s, limit_ns)) {
+            const char *why = why_long(f, s, median_ns);
             evidence[finding->n_evidence++] = (struct inq_evidence){
                 -1, "", trace->steps[s].start_ns, trace->steps[s].end_ns,
-                inq_findings_text(f, "step %lld took %s", (long long)a->steps[s].number,
-                                  inq_findings_time(f, a->steps[s].length_ns))};
+                inq_findings_text(f, "step %lld took %s%s%s", (long long)a->steps[s].number,
+                                  inq_findings_time(f, a->steps[s].length_ns),
+                                  why[0] != '\0' ? ", " : "", why)};
         }
     }
 }
@@ -402,9 +417,11 @@ static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
     int64_t limit_ns = a->one_interval ? -1 : outlier_limit(a, &median_ns);
     int64_t lost_ns = 0;
     size_t out = 0;
+    size_t longest = 0;
 
     for (size_t s = 0; limit_ns >= 0 && s < a->n_steps; s++) {
         if (is_out(a, s, limit_ns)) {
+            longest = out == 0 || a->steps[s].length_ns > a->steps[longest].length_ns ? s : longest;
             lost_ns += a->steps[s].length_ns - median_ns;
             out++;
         }
@@ -416,13 +433,18 @@ static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
     if (!finding) {
         return;
     }
-    say_steps(trace, f, out, limit_ns, finding);
+    say_steps(trace, f, out, limit_ns, median_ns, finding);
     inq_findings_set_cost(f, finding, lost_ns / (int64_t)a->steps_judged, a->t_ns);
     finding->measured = inq_findings_text(f, "%zu of %zu steps above %s", out, a->steps_judged,
                                           inq_findings_time(f, limit_ns));
     finding->expected = inq_findings_text(f, "%s, the median", inq_findings_time(f, median_ns));
-    finding->title = inq_findings_text(f, "%zu of %zu steps took much longer than the others", out,
-                                       a->steps_judged);
+    const char *why = why_long(f, longest, median_ns);
+    finding->title = inq_findings_text(f, "%zu of %zu steps took much longer than the others%s%s%s",
+                                       out, a->steps_judged,
+                                       why[0] == '\0' ? ""
+                                       : out > 1      ? " (the longest: "
+                                                      : " (",
+                                       why, why[0] != '\0' ? ")" : "");
     finding->detail =
         inq_findings_text(f, "Measured %s; expected %s.", finding->measured, finding->expected);
 }

@@ -422,6 +422,9 @@ static const size_t MAX_KERNELS = (size_t)1 << 20;
 static const double OUTLIER_DEVIATIONS = 6.0;
 static const double OUTLIER_PART = 0.05;
 enum { OUTLIER_LEAST_STEPS = 5, OUTLIER_ONE_IN = 10 };
+/* One that is longer by this part is worth a word even where it counts: what the gate lets a mean
+ * grow by. */
+static const double NOTED_PART = INQ_CHECK_TOLERANCE;
 
 void inq_run_record_release(struct inq_run_record *r)
 {
@@ -438,10 +441,28 @@ void inq_run_record_release(struct inq_run_record *r)
 
 /* ---- which steps count -----------------------------------------------------------------------*/
 
-static bool is_far(int64_t length_ns, int64_t median_ns, double deviation_ns)
+static bool is_far(int64_t length_ns, int64_t median_ns, double deviation_ns, double part)
 {
     double off = (double)(length_ns > median_ns ? length_ns - median_ns : median_ns - length_ns);
-    return off > OUTLIER_DEVIATIONS * deviation_ns && off > OUTLIER_PART * (double)median_ns;
+    return off > OUTLIER_DEVIATIONS * deviation_ns && off > part * (double)median_ns;
+}
+
+/* The longest step, if it is far longer than the median one and at most `most` are. */
+static void find_longest(struct inq_run_record *r, const struct inq_account *a, int64_t median_ns,
+                         double deviation_ns, size_t most)
+{
+    int64_t longer_ns = 0;
+    size_t far = 0;
+    for (size_t s = 0; s < r->n_account_steps; s++) {
+        int64_t more_ns = a->steps[s].length_ns - median_ns;
+        if (r->use[s] == INQ_STEP_COUNTS && more_ns > 0 &&
+            is_far(a->steps[s].length_ns, median_ns, deviation_ns, NOTED_PART)) {
+            far++;
+            r->longest = more_ns > longer_ns ? s : r->longest;
+            longer_ns = more_ns > longer_ns ? more_ns : longer_ns;
+        }
+    }
+    r->longer_ns = far <= most ? longer_ns : 0;
 }
 
 static void label_outliers(struct inq_run_record *r, const struct inq_account *a, int64_t *lengths,
@@ -454,14 +475,20 @@ static void label_outliers(struct inq_run_record *r, const struct inq_account *a
     double deviation = 1.4826 * (double)inq_median_i64(lengths, n);
     size_t far = 0;
     for (size_t s = 0; s < r->n_account_steps; s++) {
-        far += r->use[s] == INQ_STEP_COUNTS && is_far(a->steps[s].length_ns, median, deviation);
+        far += r->use[s] == INQ_STEP_COUNTS &&
+               is_far(a->steps[s].length_ns, median, deviation, OUTLIER_PART);
     }
     size_t most = n / OUTLIER_ONE_IN > 1 ? n / OUTLIER_ONE_IN : 1;
-    if (n < OUTLIER_LEAST_STEPS || far > most) {
+    if (n < OUTLIER_LEAST_STEPS) {
+        return;
+    }
+    find_longest(r, a, median, deviation, most);
+    if (far > most) {
         return;
     }
     for (size_t s = 0; s < r->n_account_steps; s++) {
-        if (r->use[s] == INQ_STEP_COUNTS && is_far(a->steps[s].length_ns, median, deviation)) {
+        if (r->use[s] == INQ_STEP_COUNTS &&
+            is_far(a->steps[s].length_ns, median, deviation, OUTLIER_PART)) {
             r->use[s] = INQ_STEP_OUTLIER;
             r->n_outliers++;
         }

@@ -65,6 +65,8 @@ struct inq_run_record {
     size_t n_account_steps;
     uint8_t *use; /* [n_account_steps] enum inq_step_use */
     size_t n_steps, n_set_aside, n_outliers, n_warm_up;
+    size_t longest;    /* index into account.steps, if it is far longer than the median step */
+    int64_t longer_ns; /* by so much; 0: none is */
     size_t n_damaged, n_missing; /* files; ranks without a trace */
     uint64_t n_cells;
     int64_t *step_ns; /* [n_steps] mean length of each that counts, in order */

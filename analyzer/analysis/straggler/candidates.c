@@ -6,6 +6,7 @@
 #include "analysis/measure/measure.h"
 #include "base/mem.h"
 #include "base/arena_text.h"
+#include "base/stats.h"
 #include "trace/trace.h"
 
 #include <math.h>
@@ -23,6 +24,16 @@
  * kernels but those of the optimizer, which depend on the parameters only. */
 #define SPARED_MATH  0.002
 #define SPARED_OTHER 0.02
+
+/* A host that is held up somewhere leaves one gap in a step, or a few; where the longest are less
+ * than this part of all that its launches are late, it is behind all the way. */
+#define SPREAD_LEAST 0.5
+
+/* So many ranks say what a launch takes: a median of more is no other. */
+enum { CALLS_OF_PEERS = 16 };
+
+/* Copies are told beside a late host when they are this part of all that its rank is late. */
+#define COPY_PART 0.25
 
 /* The optimizer's kernels can tell the one from the other when the two are this many standard
  * errors apart. */
@@ -277,6 +288,53 @@ static enum inq_confidence confidence_of(const struct inq_inquiry *q, const stru
     return INQ_CONFIDENCE_SUPPORTED;
 }
 
+/* Median length of the rank's calls that launched its work; -1: none are known. `scratch`: room for
+ * its rows. */
+static int64_t usual_call_ns(const struct inq_rank *rank, int64_t *scratch)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rank->events.n; i++) {
+        if (rank->events.call[i] < rank->calls.n && rank->events.comm[i] == INQ_NONE) {
+            scratch[n++] = rank->calls.dur_ns[rank->events.call[i]];
+        }
+    }
+    return n > 0 ? inq_median_i64(scratch, n) : -1;
+}
+
+/* How long the rank's launches take beside those of ranks that are not late: a slow core, or a
+ * profiler that records more, makes all calls longer. */
+static int compare_calls(const struct inq_inquiry *q, uint32_t rank, double *ratio,
+                         struct inq_err *err)
+{
+    size_t most = 0;
+    for (size_t r = 0; r < q->trace->n_ranks; r++) {
+        most = q->trace->ranks[r].events.n > most ? q->trace->ranks[r].events.n : most;
+    }
+    int64_t *scratch = inq_mem_alloc((most + 1) * sizeof *scratch);
+    int64_t peers_ns[CALLS_OF_PEERS];
+    size_t n = 0;
+
+    if (scratch == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the calls of a rank");
+    }
+    int64_t own_ns = usual_call_ns(&q->trace->ranks[rank], scratch);
+    for (size_t i = 0; i < q->delays->n && n < CALLS_OF_PEERS; i++) {
+        const struct inq_delay *other = &q->delays->at[i];
+        int64_t ns = other->outlier || other->rank == rank
+                         ? -1
+                         : usual_call_ns(&q->trace->ranks[other->rank], scratch);
+        if (ns > 0) {
+            peers_ns[n++] = ns;
+        }
+    }
+    if (own_ns > 0 && n > 0) {
+        *ratio = (double)own_ns / (double)inq_median_i64(peers_ns, n);
+    }
+    inq_mem_free(scratch);
+    return INQ_OK;
+}
+
 static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay *delay,
                              struct inq_candidate *candidate, struct inq_err *err)
 {
@@ -292,8 +350,12 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
         !candidate->launches_known && inq_knows_comm_only(&q->trace->ranks[delay->rank].events);
     candidate->own_ns = whole(delay->peers_idle_ns + delay->idle.ns);
     candidate->peers_ns = whole(delay->peers_idle_ns);
-    if (gaps.n > 0) {
+    candidate->spread = (double)gaps.longest_ns < SPREAD_LEAST * (double)gaps.late_ns;
+    if (gaps.n > 0 && !candidate->spread) {
         candidate->running = inq_trace_str(q->trace, gaps.at[0].running);
+    }
+    if (code == INQ_OK && candidate->spread) {
+        code = compare_calls(q, delay->rank, &candidate->call_ratio, err);
     }
     /* Idle though launched in time: something else delayed it, the host is only the likeliest. */
     if (2 * gaps.late_ns < gaps.idle_ns && candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
@@ -309,8 +371,11 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_delay *d
                           enum excess_part part, struct inq_candidate *candidate,
                           struct inq_err *err)
 {
-    *candidate =
-        (struct inq_candidate){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
+    *candidate = (struct inq_candidate){.group = INQ_NONE,
+                                        .stage = -1,
+                                        .n_ranks = 1,
+                                        .ratio = (double)NAN,
+                                        .call_ratio = (double)NAN};
     candidate->ranks = inq_arena_array(q->arena, 1, sizeof(*candidate->ranks));
     candidate->evidence = inq_arena_array(q->arena, 1 + INQ_HOST_GAPS + INQ_WORST_WAITS,
                                           sizeof(*candidate->evidence));
@@ -374,6 +439,23 @@ static int make_both(const struct inq_inquiry *q, const struct inq_delay *delay,
     return code == INQ_OK ? make_candidate(q, &host, HOST, &candidates[1], err) : code;
 }
 
+/* Copies beside a late host, as of a checkpoint: the host blocks on them, then writes. */
+static bool copies_too(const struct inq_delay *delay, enum excess_part part)
+{
+    return part == HOST && delay->copy_ns >= COPY_PART * delay->own.ns;
+}
+
+/* Takes from the delay what is due to copies. */
+static struct inq_delay split_copies(struct inq_delay *delay)
+{
+    struct inq_delay copies = *delay;
+    double part = delay->copy_ns / (delay->copy_ns + delay->idle.ns);
+
+    copies.cost_ns = delay->cost_ns * part;
+    delay->cost_ns -= copies.cost_ns;
+    return copies;
+}
+
 int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay *delay,
                             struct inq_attribution *found, struct inq_err *err)
 {
@@ -386,9 +468,19 @@ int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay 
         part = COMPUTE;
     }
     struct inq_candidate *candidate = &found->candidates[found->n_candidates];
-    int code =
-        both ? make_both(q, delay, candidate, err) : make_candidate(q, delay, part, candidate, err);
-    found->n_candidates += code != INQ_OK ? 0 : both ? 2 : 1;
+    if (both) {
+        int code = make_both(q, delay, candidate, err);
+        found->n_candidates += code == INQ_OK ? 2 : 0;
+        return code;
+    }
+    struct inq_delay rest = *delay;
+    bool copies = copies_too(delay, part);
+    struct inq_delay of_copies = copies ? split_copies(&rest) : rest;
+    int code = make_candidate(q, &rest, part, candidate, err);
+    if (code == INQ_OK && copies) {
+        code = make_candidate(q, &of_copies, COPY, candidate + 1, err);
+    }
+    found->n_candidates += code != INQ_OK ? 0 : copies ? 2 : 1;
     return code;
 }
 

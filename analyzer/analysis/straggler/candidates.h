@@ -20,7 +20,7 @@ struct inq_inquiry {
 };
 
 /* Appends the candidates that one outlying rank is: two where its GPU and its host are late, each
- * by itself. Fails with INQ_NOMEM. */
+ * by itself, or its host and its copies. Fails with INQ_NOMEM. */
 int inq_candidates_of_delay(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                             struct inq_attribution *found, struct inq_err *err);
 

@@ -30,6 +30,8 @@ struct walk {
     size_t step; /* cells before it lie behind the walk */
     struct inq_host_gaps *gaps;
     size_t steps[INQ_HOST_GAPS]; /* in which each kept gap lies */
+    size_t late_step;            /* of the late gaps walked last, and the longest of them there */
+    int64_t late_ns;
 };
 
 static int64_t overlap_ns(int64_t a, int64_t b, int64_t c, int64_t d)
@@ -85,6 +87,17 @@ static void keep(struct walk *w, const struct inq_host_gap *gap, size_t step)
     gaps->at[gaps->n++] = *gap;
 }
 
+/* Keeps the longest late gap of each step; past the last one with a step that there is not. */
+static void sum_longest(struct walk *w, int64_t late_ns, size_t step)
+{
+    if (step != w->late_step) {
+        w->gaps->longest_ns += w->late_ns;
+        w->late_ns = 0;
+        w->late_step = step;
+    }
+    w->late_ns = late_ns > w->late_ns ? late_ns : w->late_ns;
+}
+
 static void take_gap(struct walk *w, const struct inq_host_gap *gap)
 {
     size_t step = step_of(w, gap->end_ns);
@@ -94,6 +107,7 @@ static void take_gap(struct walk *w, const struct inq_host_gap *gap)
     }
     w->gaps->idle_ns += length_of(gap);
     w->gaps->late_ns += gap->late ? length_of(gap) : 0;
+    sum_longest(w, gap->late ? length_of(gap) : 0, step);
     keep(w, gap, step);
 }
 
@@ -157,6 +171,7 @@ static int walk_gaps(struct walk *w, int64_t reach_ns, struct inq_err *err)
         reach_ns = reach_ns == INQ_TIME_NONE || end_ns > reach_ns ? end_ns : reach_ns;
     }
     inq_row_merge_release(&merge);
+    sum_longest(w, 0, w->n_steps);
     return code;
 }
 

@@ -20,6 +20,7 @@ struct inq_host_gaps {
     struct inq_host_gap at[INQ_HOST_GAPS];
     int64_t late_ns; /* of all idle time: that whose op was launched late */
     int64_t idle_ns;
+    int64_t longest_ns; /* of all steps, the longest late gap of each */
 };
 
 /* The rank's longest gaps in its judged steps, no two in one step unless there are too few steps.

@@ -194,6 +194,7 @@ static int add_candidate(struct hosts *h, size_t k, struct inq_attribution *foun
     if (n > 0) {
         d->rank = ranks[0];
         code = inq_candidates_of_delay(h->q, d, found, err);
+        candidate->of_other_roles = true;
         candidate->beside_roles = n > 1;
         code = code == INQ_OK ? inq_candidate_set_ranks(h->q, candidate, ranks, n, err) : code;
     }

@@ -122,14 +122,17 @@ static const struct inq_check_row *first_gain(const struct inq_check *check, siz
     return first;
 }
 
-/* A gain is told, and how to keep it. */
+/* A gain is told, and how to keep it; and a step that is out of line, though it does not fail. */
 static const char *pass_text(const struct context *context)
 {
     size_t n;
     const struct inq_check_row *gain = first_gain(context->check, &n);
+    const struct inq_snapshot *now = context->check->snapshot;
     if (gain == NULL) {
-        return inq_arena_asprintf(context->arena, "Passes: %zu checks against the baseline.",
-                                  context->check->n);
+        const char *longest = now != NULL ? now->longest : "";
+        return inq_arena_asprintf(context->arena, "Passes: %zu checks against the baseline.%s%s%s",
+                                  context->check->n, longest[0] != '\0' ? " " : "", longest,
+                                  longest[0] != '\0' ? "." : "");
     }
     return n == 1 ? inq_arena_asprintf(context->arena, "Passes: %s.", gain->message)
                   : inq_arena_asprintf(context->arena, "Passes, %zu of %zu checks improved: %s.", n,

@@ -539,6 +539,68 @@ static void steps__with_more_work_on_one_rank_are_judged(void **state)
     }
 }
 
+/* Six steps of two ranks; in step 3 the hosts of rank 1, or of both, save a checkpoint for 30 ms
+ * before they launch anything. */
+static struct made saving_account(bool both)
+{
+    struct inq_shard shards[2];
+    for (int r = 0; r < 2; r++) {
+        int64_t at_ns = 0;
+        made_shard(&shards[r], r == 0 ? "a" : "b", r, 2);
+        for (int s = 0; s < 6; s++) {
+            bool saves = s == 3 && (r == 1 || both);
+            int64_t late_ns = saves ? 30 * MS : 0;
+            char mark[32];
+            (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", s);
+            made_note(&shards[r], mark, at_ns, 10 * MS + late_ns, false);
+            made_note(&shards[r], "step", at_ns, 9 * MS + late_ns, false);
+            if (saves) {
+                made_note(&shards[r], "save_checkpoint", at_ns, 30 * MS, false);
+            }
+            at_ns += late_ns;
+            for (int k = 0; k < 10; k++) {
+                made_kernel(&shards[r], GEMM, 7, at_ns + k * MS, 1 * MS, at_ns + k * 10 * US,
+                            INQ_NONE);
+            }
+            at_ns += 10 * MS;
+        }
+    }
+    return account_of(shards, 2);
+}
+
+static void expect_why(const struct inq_account *account, size_t step, int64_t more_ns,
+                       const char *expected)
+{
+    struct inq_arena arena = {0};
+    const char *why = NULL;
+    assert_int_equal(inq_account_explain_step(account, step, more_ns, &arena, &why, NULL), INQ_OK);
+    assert_string_equal(why, expected);
+    inq_arena_release(&arena);
+}
+
+/* A longer step is told with what is longer in it: the class of time, on one rank or on all, with
+ * how many kernels, in which annotation (of those that hold each other the innermost). What
+ * explains less than half of it is not told. */
+static void steps__a_long_one_is_told_with_what_is_longer(void **state)
+{
+    (void)state;
+    struct made m = saving_account(false);
+    expect_why(m.account, 3, 30 * MS,
+               "30.0 ms more waiting for the host on rank 1, in save_checkpoint");
+    expect_why(m.account, 3, 60 * MS,
+               "30.0 ms more waiting for the host on rank 1, in save_checkpoint");
+    expect_why(m.account, 3, 61 * MS, "");
+    expect_why(m.account, 2, 30 * MS, "");
+    release(&m);
+    m = saving_account(true);
+    expect_why(m.account, 3, 30 * MS,
+               "30.0 ms more waiting for the host on all ranks, in save_checkpoint");
+    release(&m);
+    m = uneven_account(15, false);
+    expect_why(m.account, 3, 5 * MS, "5.00 ms more compute on rank 1, 1.5 times as many kernels");
+    release(&m);
+}
+
 /* 1.5 times the median is the limit. */
 static void steps__the_first_are_a_warm_up_when_far_longer(void **state)
 {
@@ -859,6 +921,7 @@ int main(void)
         cmocka_unit_test(steps__cut_ones_are_set_aside_with_a_reason),
         cmocka_unit_test(steps__are_judged_on_all_ranks_or_not_at_all),
         cmocka_unit_test(steps__with_more_work_on_one_rank_are_judged),
+        cmocka_unit_test(steps__a_long_one_is_told_with_what_is_longer),
         cmocka_unit_test(steps__the_first_are_a_warm_up_when_far_longer),
         cmocka_unit_test(steps__a_longer_first_one_counts_where_it_recurs),
         cmocka_unit_test(steps__the_first_one_began_together_or_not),

@@ -156,6 +156,43 @@ static void measures__tell_why_the_mean_is_above_the_median(void **state)
     }
 }
 
+/* One step that is more than 3 % longer is told with what is longer in it, whether it counts in the
+ * mean (up to 5 %) or not; one that recurs is the mean's. */
+static void measures__tell_of_one_long_step(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t longer_ns;
+        int rank, every; /* -1: all of them */
+        const char *told;
+    } rows[] = {
+        {4 * MS, 1, STEPS,
+         "Step 7 was 36 % longer than the median step (15.0 ms, not 11.0 ms): 4.00 ms more compute "
+         "on rank 1"},
+        {4 * MS, -1, STEPS,
+         "Step 7 was 36 % longer than the median step (15.0 ms, not 11.0 ms): 4.00 ms more compute "
+         "on all ranks"},
+        {331 * US, -1, STEPS,
+         "Step 7 was 3 % longer than the median step (11.3 ms, not 11.0 ms): 331 us more compute "
+         "on all ranks"},
+        {330 * US, -1, STEPS, ""},
+        {4 * MS, 1, 4, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made_steps plan;
+        made_steps_init(&plan, RANKS, 8 * MS);
+        for (int r = 0; r < RANKS; r++) {
+            for (int s = 7 % rows[i].every; s < STEPS; s += rows[i].every) {
+                bool longer = rows[i].rank < 0 || rows[i].rank == r;
+                plan.compute_ns[r][s] += longer ? rows[i].longer_ns : 0;
+            }
+        }
+        struct measured m = measures_of(&plan);
+        assert_string_equal(m.snapshot.longest, rows[i].told);
+        release(&m);
+    }
+}
+
 /* As many as a long pipeline has, and each is found. */
 static void measures__of_many_stages_are_kept(void **state)
 {
@@ -184,6 +221,7 @@ int main(void)
         cmocka_unit_test(measures__name_a_rank_that_stands_out),
         cmocka_unit_test(measures__hold_a_rank_against_the_median_of_its_peers),
         cmocka_unit_test(measures__tell_why_the_mean_is_above_the_median),
+        cmocka_unit_test(measures__tell_of_one_long_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,6 +284,10 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
         assert_int_equal(finding->n_ranks, 1);
         assert_int_equal(finding->ranks[0], inq_synth_truth(t.synth)->faults[0].ranks[0]);
         assert_true(finding->n_evidence > 0);
+        if (strncmp(faults[i].spec, "dp=1", 4) == 0) { /* a stage of one rank has no peers */
+            assert_null(strstr(finding->expected, "its peers"));
+            assert_non_null(strstr(finding->expected, "the other ranks"));
+        }
         test_synth_close(&t);
     }
     /* all at once: nobody's host in particular */
@@ -320,6 +324,31 @@ static void detect__host_that_pauses_now_and_then(void **state)
     assert_in_range(candidate->late_ns, 9000000,
                     12000000); /* in one of the four, not a mean step */
     test_synth_close(&t);
+}
+
+/* What to do about a late host depends on how it is late: each launch takes six times as long (the
+ * annotation of the longest gap is then not the reason), it stays in data loading, or nothing is
+ * recorded of it. */
+static void detect__advice_for_a_late_host_follows_what_it_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault, *advice;
+    } hosts[] = {
+        {"mode=launch:factor=6", "Launch calls are 6.0 times as long as on its peers"},
+        {"mode=step:delay=9ms", "in enumerate(DataLoader)"},
+        {"mode=pause:delay=9ms", "Look at what the process does then"},
+    };
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        char spec[160];
+        (void)snprintf(spec, sizeof spec,
+                       "dp=4,steps=6,layers=8,layer=200,seed=7,gz=0,fault=late_host:rank=1:%s",
+                       hosts[i].fault);
+        struct test_synth t = test_synth_open(spec, NULL);
+        const struct inq_finding *finding = find(t.report, INQ_FINDING_LATE_HOST);
+        assert_non_null(strstr(finding->advice, hosts[i].advice));
+        test_synth_close(&t);
+    }
 }
 
 /* What waits for somebody else anyway costs nothing alone, and is not said to delay anybody; it is
@@ -874,6 +903,7 @@ int main(void)
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
         cmocka_unit_test(detect__host_that_is_late_now_and_then_in_a_pipeline),
         cmocka_unit_test(detect__host_that_pauses_now_and_then),
+        cmocka_unit_test(detect__advice_for_a_late_host_follows_what_it_does),
         cmocka_unit_test(detect__slow_rank_behind_a_slower_one),
         cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
         cmocka_unit_test(detect__transfers_with_sequence_numbers_match),

@@ -11,7 +11,8 @@ static const double EXPLAINS = 0.5;
 /* All ranks spend it, not one, where their mean is this part of what the rank spends that spends
  * most: ranks differ by some of it anyway. */
 static const double ALL_ALIKE = 0.75;
-/* As many more kernels are more work: the same work launches as many, give or take a few. */
+/* From so many times as many kernels on they are told: equal steps launch as many, give or take a
+ * few. */
 static const double MORE_KERNELS = 1.02;
 /* An annotation is what the host was in when it is longer by this part of the time. */
 static const double FILLS = 0.5;

@@ -663,13 +663,15 @@ row_like(const struct inq_check *check, const struct inq_check_row *row, enum in
     return NULL;
 }
 
-/* Whose slowness it is: the rank that fell behind its peers says more than the longest of all. */
+/* Whose slowness it is: the rank that fell behind its peers says more than the longest of all, a
+ * host or several ranks more than one of them. */
 static const char *whose(const struct inq_check *check, const struct inq_check_row *row)
 {
     const struct inq_check_row *peer = row->now.kind == INQ_MEASURE_COMPUTE
                                            ? row_like(check, row, INQ_MEASURE_SLOWEST_RANK)
                                            : NULL;
-    return peer != NULL && !peer->pass ? peer->now.who : row->now.who;
+    bool several = row->now.who[0] != '\0' && strncmp(row->now.who, "rank ", 5) != 0;
+    return peer != NULL && !peer->pass && !several ? peer->now.who : row->now.who;
 }
 
 /* By most of the step's growth at least. */

@@ -32,8 +32,14 @@ struct measurer {
     char who[sizeof((struct inq_measure *)0)->who]; /* of the measure that is added next */
 };
 
-/* A rank this part above the others is named; less is noise. */
+/* A rank this part above the others is named; less is noise. Hosts differ by more: where the mean
+ * of the others waits for three quarters of what the latest does, it is a matter of all. */
 static const double STANDS_OUT = 0.02;
+static const double HOST_STANDS_OUT = 1.0 / 3.0;
+
+/* Ranks within this part of the way from the one with most to the one with least are named with it.
+ */
+static const double NEARER = 0.25;
 
 static int64_t max2(int64_t a, int64_t b)
 {
@@ -95,27 +101,70 @@ static void name_one(struct measurer *m, const struct inq_record_rank *rank)
                    rank->host[0] != '\0' ? ")" : "");
 }
 
-/* The rank with most of a part of the step over the ranks of a role, where it has by far more than
- * the mean of these. */
-static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role)
+/* A part of the step, mean over the rank's steps; -1: it has none, or is of another role. */
+static double mean_part(const struct measurer *m, size_t i, enum inq_step_part part, uint32_t role)
+{
+    const struct inq_record_rank *rank = &m->record.ranks[i];
+    bool counts = rank->steps > 0 && (role == INQ_NONE || m->roles.of[i] == role);
+    return counts ? (double)rank->part_ns[part] / (double)rank->steps : -1.0;
+}
+
+/* The ranks from `least_ns` on: "rank 3 (host node-1)", "ranks 3 and 12", "host node-1" where it is
+ * all of a host's and nobody else's; of others how many there are, and `most`. */
+static void name_ranks(struct measurer *m, enum inq_step_part part, uint32_t role, double least_ns,
+                       const struct inq_record_rank *most)
+{
+    const struct inq_record_rank *second = NULL;
+    size_t n = 0;
+    size_t elsewhere = 0;
+    size_t spared = 0; /* ranks of the host that are not among them */
+    for (size_t i = 0; i < m->record.n_ranks; i++) {
+        const struct inq_record_rank *rank = &m->record.ranks[i];
+        double ns = mean_part(m, i, part, role);
+        bool same = strcmp(rank->host, most->host) == 0;
+        bool in = ns >= least_ns;
+        n += in;
+        elsewhere += in && !same;
+        spared += ns >= 0.0 && !in && same;
+        second = in && rank != most ? rank : second;
+    }
+    if (n <= 1) {
+        name_one(m, most);
+    } else if (elsewhere == 0 && spared == 0 && most->host[0] != '\0') {
+        (void)snprintf(m->who, sizeof m->who, "host %.40s", most->host);
+    } else if (n == 2) {
+        bool first = most->rank < second->rank;
+        (void)snprintf(m->who, sizeof m->who, "ranks %" PRId32 " and %" PRId32,
+                       first ? most->rank : second->rank, first ? second->rank : most->rank);
+    } else {
+        (void)snprintf(m->who, sizeof m->who, "%zu ranks, rank %" PRId32 " most", n, most->rank);
+    }
+}
+
+/* The ranks of a role with most of a part of the step, where that is by far more than the mean of
+ * the others: those that are nearer to the one with most than to the one with least. `stands_out`:
+ * by this part of the others' mean. */
+static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role, double stands_out)
 {
     const struct inq_record_rank *most = NULL;
     double most_ns = 0.0;
+    double least_ns = 0.0;
     double sum_ns = 0.0;
     size_t n = 0;
     for (size_t i = 0; i < m->record.n_ranks; i++) {
-        const struct inq_record_rank *rank = &m->record.ranks[i];
-        if (rank->steps > 0 && (role == INQ_NONE || m->roles.of[i] == role)) {
-            double ns = (double)rank->part_ns[part] / (double)rank->steps;
-            most = most == NULL || ns > most_ns ? rank : most;
-            most_ns = ns > most_ns ? ns : most_ns;
-            sum_ns += ns;
-            n++;
+        double ns = mean_part(m, i, part, role);
+        if (ns < 0.0) {
+            continue;
         }
+        most = most == NULL || ns > most_ns ? &m->record.ranks[i] : most;
+        most_ns = ns > most_ns ? ns : most_ns;
+        least_ns = n == 0 || ns < least_ns ? ns : least_ns;
+        sum_ns += ns;
+        n++;
     }
     double others_ns = n > 1 ? (sum_ns - most_ns) / (double)(n - 1) : 0.0;
-    if (n > 1 && most_ns > others_ns * (1.0 + STANDS_OUT)) {
-        name_one(m, most);
+    if (n > 1 && most_ns > others_ns * (1.0 + stands_out)) {
+        name_ranks(m, part, role, most_ns - NEARER * (most_ns - least_ns), most);
     }
 }
 
@@ -129,7 +178,8 @@ static void name_collective(struct measurer *m)
         most = more ? c : most;
     }
     if (most != NULL) {
-        (void)snprintf(m->who, sizeof m->who, "most of it %s over %.48s",
+        (void)snprintf(m->who, sizeof m->who, "most of it %s%s over %.48s",
+                       most->wait_ns > most->exposed_ns ? "waiting in " : "",
                        inq_coll_kind_text(most->kind), most->role);
     }
 }
@@ -137,11 +187,13 @@ static void name_collective(struct measurer *m)
 /* The rank with the latest host, and what hosts are in most. */
 static void name_host(struct measurer *m)
 {
-    name_rank(m, INQ_PART_HOST, INQ_NONE);
+    name_rank(m, INQ_PART_HOST, INQ_NONE, HOST_STANDS_OUT);
     size_t used = strlen(m->who);
     if (m->record.n_hosts > 0) {
-        (void)snprintf(m->who + used, sizeof m->who - used, "%smost of it in %.32s",
-                       used > 0 ? ", " : "", m->record.hosts[0].what);
+        const char *what = m->record.hosts[0].what;
+        bool known = strcmp(what, "not recorded") != 0;
+        (void)snprintf(m->who + used, sizeof m->who - used, "%smost of it %s%.32s",
+                       used > 0 ? ", " : "", known ? "in " : "", what);
     }
 }
 
@@ -274,7 +326,7 @@ static int add_compute(struct measurer *m, uint32_t role)
     uint32_t mask = CLASS_BIT(COMPUTE) | CLASS_BIT(UNCLASSIFIED);
     char suffix[24];
     size_t n = gather(m, mask, role, false);
-    name_rank(m, INQ_PART_COMPUTE, role);
+    name_rank(m, INQ_PART_COMPUTE, role, STANDS_OUT);
     return add_steps(m, INQ_MEASURE_COMPUTE, suffix_of(m, role, suffix, sizeof suffix), n);
 }
 

@@ -95,6 +95,35 @@ static void measures__name_a_rank_that_stands_out(void **state)
     }
 }
 
+/* Of several that are slow nobody is picked: those within a quarter of the way from the slowest to
+ * the fastest are named together. */
+static void measures__name_all_that_stand_out(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t compute_us[RANKS];
+        const char *who;
+    } rows[] = {
+        {{5000, 6000, 6000, 5000}, "ranks 1 and 2"},
+        {{5000, 6000, 5750, 5000}, "ranks 1 and 2"},
+        {{5000, 6000, 5749, 5000}, "rank 1"},
+        {{5000, 6000, 6010, 6000}, "3 ranks, rank 2 most"},
+        {{6000, 6000, 6000, 6000}, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made_steps plan;
+        double most = 0.0;
+        made_steps_init(&plan, RANKS, 5 * MS);
+        for (int r = 0; r < RANKS; r++) {
+            made_steps_set(&plan, r, rows[i].compute_us[r] * US);
+            most = fmax(most, (double)(rows[i].compute_us[r] * US));
+        }
+        struct measured m = measures_of(&plan);
+        expect(&m, "compute_ns", most, rows[i].who);
+        release(&m);
+    }
+}
+
 /* The others' median is the mean of the middle two where they are even; whoever leads does so by
  * the median of its steps. */
 static void measures__hold_a_rank_against_the_median_of_its_peers(void **state)
@@ -219,6 +248,7 @@ int main(void)
         cmocka_unit_test(measures__of_many_stages_are_kept),
         cmocka_unit_test(measures__are_of_the_slowest_or_of_all),
         cmocka_unit_test(measures__name_a_rank_that_stands_out),
+        cmocka_unit_test(measures__name_all_that_stand_out),
         cmocka_unit_test(measures__hold_a_rank_against_the_median_of_its_peers),
         cmocka_unit_test(measures__tell_why_the_mean_is_above_the_median),
         cmocka_unit_test(measures__tell_of_one_long_step),

@@ -326,7 +326,7 @@ static void detect__host_that_pauses_now_and_then(void **state)
     test_synth_close(&t);
 }
 
-/* What to do about a late host depends on how it is late: each launch takes six times as long (the
+/* What to do about a late host depends on how it is late: each launch is six times as long (the
  * annotation of the longest gap is then not the reason), it stays in data loading, or nothing is
  * recorded of it. */
 static void detect__advice_for_a_late_host_follows_what_it_does(void **state)

@@ -86,6 +86,10 @@ enum inq_finding_about {
     X(UNREAD_INPUT, "unread_input", INPUT, "",                                                     \
       "Make the files readable (rights, disk, number of open files: ulimit -n) or copy them "      \
       "again, and repeat the call.")                                                               \
+    /* files that were recorded at another time than the others */                                 \
+    X(OTHER_RUN, "other_run", INPUT, "",                                                           \
+      "Put the file of this run in its place, or take it out; where only the clock is wrong, "     \
+      "set it.")                                                                                   \
     X(DAMAGED_INPUT, "damaged_input", INPUT, "",                                                   \
       "Copy the files again, or let the profiler finish writing before the job is stopped.")       \
     /* the loss or the gradient norm */                                                            \

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings on what was left behind: ranks without a file, damaged files. */
+/* Findings on what was left behind: ranks without a file, files of other runs, damaged ones. */
 #include "analysis/findings/findings.h"
 
 #include "base/arena_text.h"
+#include "base/mem.h"
+#include "base/stats.h"
 
 #include <inttypes.h>
+
+/* Clocks of hosts that nothing aligns differ by less than this: what was recorded further apart was
+ * not recorded at the same time. */
+static const int64_t APART_NS = INT64_C(60) * 1000000000;
 
 static void from_missing(const struct inq_trace *trace, struct inq_findings *f)
 {
@@ -87,6 +93,85 @@ static void from_unread(const struct inq_trace *trace, struct inq_findings *f)
                                         finding->measured);
 }
 
+/* Whether a rank was recorded, on the aligned clock, far from where the job was. */
+static bool is_apart(const struct inq_rank *rank, const int64_t job_ns[2])
+{
+    bool known = rank->first_ns != INQ_TIME_NONE && rank->last_ns != INQ_TIME_NONE;
+    return known && (rank->first_ns - job_ns[1] > APART_NS || job_ns[0] - rank->last_ns > APART_NS);
+}
+
+/* The median beginning and end of the ranks' recordings; false: fewer than three are known, of
+ * which none is in the minority. */
+static bool find_job_time(const struct inq_trace *trace, struct inq_findings *f, int64_t job_ns[2])
+{
+    int64_t *times = inq_mem_alloc((2 * trace->n_ranks + 1) * sizeof *times);
+    size_t n = 0;
+    if (times == NULL) {
+        f->no_memory = true;
+        return false;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        if (rank->first_ns != INQ_TIME_NONE && rank->last_ns != INQ_TIME_NONE) {
+            times[n] = rank->first_ns;
+            times[trace->n_ranks + n] = rank->last_ns;
+            n++;
+        }
+    }
+    job_ns[0] = inq_lower_median_i64(times, n);
+    job_ns[1] = inq_lower_median_i64(times + trace->n_ranks, n);
+    inq_mem_free(times);
+    return n >= 3;
+}
+
+/* "3.0 h", "25 min" */
+static const char *long_time(struct inq_findings *f, int64_t ns)
+{
+    double minutes = (double)ns / 60e9;
+    return minutes >= 120.0 ? inq_findings_text(f, "%.1f h", minutes / 60.0)
+                            : inq_findings_text(f, "%.0f min", minutes);
+}
+
+/* A file of another run in the folder has a rank of this one, and steps of the same numbers; its
+ * collectives align with nobody's. */
+static void from_other_runs(const struct inq_trace *trace, struct inq_findings *f)
+{
+    int64_t job_ns[2];
+    size_t n = 0;
+    uint32_t *ranks = inq_arena_array(f->arena, trace->n_ranks + 1, sizeof *ranks);
+    f->no_memory = f->no_memory || ranks == NULL;
+    if (ranks == NULL || !find_job_time(trace, f, job_ns)) {
+        return;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (is_apart(&trace->ranks[r], job_ns)) {
+            ranks[n++] = (uint32_t)r;
+        }
+    }
+    struct inq_finding *finding =
+        n > 0 && 2 * n < trace->n_ranks ? inq_findings_add(f, INQ_FINDING_OTHER_RUN) : NULL;
+    if (finding == NULL) {
+        return;
+    }
+    const struct inq_rank *first = &trace->ranks[ranks[0]];
+    int64_t off_ns = first->first_ns - job_ns[0];
+    inq_findings_set_ranks(f, finding, ranks, n);
+    finding->severity = INQ_SEVERITY_MEDIUM;
+    finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    finding->measured = inq_findings_text(
+        f, "%s: recorded %s %s the others",
+        first->file < trace->n_files ? trace->files[first->file].path : "a file",
+        long_time(f, off_ns < 0 ? -off_ns : off_ns), off_ns < 0 ? "before" : "after");
+    finding->expected = "files that were recorded at the same time";
+    finding->title = inq_findings_text(
+        f, "%s %s recorded %s %s the others: another run's file, or a clock that is wrong",
+        inq_findings_rank_list(f, ranks, n, true), n == 1 ? "was" : "were",
+        long_time(f, off_ns < 0 ? -off_ns : off_ns), off_ns < 0 ? "before" : "after");
+    finding->detail = inq_findings_text(
+        f, "Measured %s; its collectives align with nobody's, so no waiting for it is known.",
+        finding->measured);
+}
+
 uint64_t inq_damage_losses(const struct inq_damage *damage)
 {
     uint64_t n = 0;
@@ -167,5 +252,6 @@ void inq_findings_from_inputs(const struct inq_trace *trace, struct inq_findings
 {
     from_missing(trace, findings);
     from_unread(trace, findings);
+    from_other_runs(trace, findings);
     from_damage(trace, findings);
 }

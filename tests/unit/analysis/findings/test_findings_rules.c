@@ -267,6 +267,47 @@ static void findings__a_kind_has_a_key_of_its_own_advice_and_a_fix_that_exists(v
     assert_string_equal(inq_finding_kind_text(INQ_FINDING_KIND_COUNT), "unknown");
 }
 
+/* A rank whose file was recorded more than a minute after, or before, the others were is told; two
+ * ranks, or two halves, have no others. */
+static void findings__a_file_of_another_run_is_told(void **state)
+{
+    (void)state;
+    static const int64_t S = 1000000000;
+    static const struct {
+        size_t n_ranks;
+        int64_t begin_s[4]; /* each lasts 10 s */
+        const char *title;  /* NULL: nothing is told */
+    } rows[] = {
+        {4, {0, 1, 10800, 2}, "Rank 2 was recorded 3.0 h after the others"},
+        {4, {10800, 10801, 0, 10802}, "Rank 2 was recorded 3.0 h before the others"},
+        {3, {0, 72, 0}, "Rank 1 was recorded 1 min after the others"},
+        {3, {0, 70, 0}, NULL},
+        {2, {0, 10800}, NULL},
+        {4, {0, 0, 10800, 10800}, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct judged j;
+        struct inq_rank ranks[4];
+        begin(&j);
+        for (size_t r = 0; r < rows[i].n_ranks; r++) {
+            ranks[r] = (struct inq_rank){.rank = (int32_t)r,
+                                         .first_ns = rows[i].begin_s[r] * S,
+                                         .last_ns = (rows[i].begin_s[r] + 10) * S};
+        }
+        j.file.path = "rank2.json";
+        j.trace.n_ranks = rows[i].n_ranks;
+        j.trace.ranks = ranks;
+        inq_findings_from_inputs(&j.trace, &j.findings);
+        assert_false(j.findings.no_memory);
+        assert_int_equal(j.findings.n, rows[i].title != NULL);
+        if (rows[i].title != NULL) {
+            assert_int_equal(j.findings.at[0].kind, INQ_FINDING_OTHER_RUN);
+            assert_non_null(strstr(j.findings.at[0].title, rows[i].title));
+        }
+        end(&j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +317,7 @@ int main(void)
         cmocka_unit_test(findings__a_cause_of_the_op_model_names_its_rank_or_its_stage),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_no_more_than_all),
         cmocka_unit_test(findings__damage_that_loses_no_work_is_no_loss),
+        cmocka_unit_test(findings__a_file_of_another_run_is_told),
         cmocka_unit_test(findings__an_account_in_which_nothing_was_judged_has_no_causes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -412,7 +412,7 @@ struct inq_candidate {
     uint64_t last_arrivals, waits;  /* collectives with a real wait that it came to last; all of
                                      * these that it took part in */
     int32_t stage;                  /* slow_last_stage, stage_imbalance: which; else -1 */
-    bool of_other_roles; /* `peers_ns` is: it has no peers, or they are as late */
+    bool of_other_roles;            /* `peers_ns` is: it has no peers, or they are as late */
     bool beside_roles;   /* its peers are as late: it was compared with ranks of other roles */
     bool rotates;        /* late_host, unplanned_gc: its ranks pause in turn */
     uint64_t pauses;     /* so often, all together; of `late_ns` each */

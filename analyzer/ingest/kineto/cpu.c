@@ -395,8 +395,9 @@ static int take_host_comms(struct inq_kineto *k)
 {
     int code = INQ_OK;
     for (size_t i = 0; i < k->rank->n_notes && code == INQ_OK; i++) {
-        const struct inq_note note = k->rank->notes[i];
-        if (note.kind != INQ_NOTE_COMM ||
+        const struct inq_note note =
+            k->rank->notes[i]; /* on the GPU: of the copy back, once more */
+        if (note.kind != INQ_NOTE_COMM || note.on_gpu ||
             !is_cpu_backend(inq_strtab_get(&k->shard->names, note.name))) {
             continue;
         }

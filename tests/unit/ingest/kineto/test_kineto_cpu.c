@@ -239,8 +239,14 @@ static void cpu__signs_of_a_device_exclude_it(void **state)
     "\"pid\": 0, \"tid\": 9, \"ts\": " ts ", \"dur\": " dur                                        \
     ", \"args\": {\"device\": 0, \"stream\": 9, \"correlation\": 2}}"
 
-/* Gloo reduces a GPU's tensors on the host: that is the rank's communication. Without work of a
- * device the file stays one in which none is recognized. */
+/* The span of a host's annotation on the device: the work that was launched in it. */
+#define PROJECTION(name, ts, dur)                                                                  \
+    "{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"" name                          \
+    "\", \"pid\": 0, \"tid\": 92, \"ts\": " ts ", \"dur\": " dur "}"
+
+/* Gloo reduces a GPU's tensors on the host: that is the rank's communication, once, whatever of it
+ * was launched on the device. Without work of a device the file stays one in which none is
+ * recognized. */
 static void cpu__hosts_communicate_for_a_device(void **state)
 {
     (void)state;
@@ -248,8 +254,8 @@ static void cpu__hosts_communicate_for_a_device(void **state)
     char document[1024];
     struct inq_shard shard;
     (void)snprintf(document, sizeof document, "%s%s]}", head,
-                   KERNEL("10", "20") "," NOTE("gloo:all_reduce", "2", "30",
-                                               "40") "," OP("aten::mm", "1", "0", "20"));
+                   KERNEL("10", "20") "," NOTE("gloo:all_reduce", "2", "30", "40") "," PROJECTION(
+                       "gloo:all_reduce", "65", "3") "," OP("aten::mm", "1", "0", "20"));
     read_all(document, &shard);
     assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMPUTE), 1);
     assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMM), 1);

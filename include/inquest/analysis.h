@@ -404,8 +404,10 @@ struct inq_candidate {
     int64_t step_ns;          /* length of a step, to set it against */
     int64_t own_ns, peers_ns; /* per step (slow_link: per transfer): the candidate's, its peers' */
     int64_t late_ns;          /* one rank's: what it takes longer in a step of `steps_seen` */
+    uint64_t late_steps;      /* one host's: of so many steps; more are not seen; 0: any number */
     double ratio;             /* slow_gpu: durations of the same kernels; slow_link: of transfers;
-                               * more_work: kernels per step; NaN: does not apply; the mean of
+                               * more_work: kernels per step; late_host: the same, where launching
+                               * them is what makes it late; NaN: does not apply; the mean of
                                * several ranks */
     double least_ratio, most_ratio; /* of several that were joined: of each; 0: of one */
     uint64_t steps, steps_seen;     /* judged; of these, with a cost worth mentioning */

@@ -344,6 +344,11 @@ static const char *fault(struct inq_findings *f, const struct inq_candidate *can
                                  whose(f, candidate, device_of(f, candidate), "is", "are"), extra,
                                  peers);
     }
+    if (isfinite(candidate->ratio)) {
+        return inq_findings_text(f, "%s %.2f times as many %s to launch (%s late)",
+                                 whose(f, candidate, "host", "has", "have"), candidate->ratio,
+                                 work_of(f, candidate), extra);
+    }
     return inq_findings_text(f, "%s %s late", whose(f, candidate, "host", "launches", "launch"),
                              extra);
 }
@@ -415,6 +420,10 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
         return "Trace this rank and one of its peers with a profiler that records kernels and "
                "launches: only communication is recorded here, so its GPU or its host may be "
                "late.";
+    }
+    if (candidate->kind == INQ_FINDING_LATE_HOST && isfinite(candidate->ratio)) {
+        return "Look at how the work is divided, and launch less and larger work: fused or "
+               "compiled kernels, larger batches.";
     }
     if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->spread) {
         return about_launches(f, candidate);

@@ -325,14 +325,38 @@ static void compare_pairs(const struct inq_trace *trace, const struct pair *pair
     }
 }
 
+/* Kernels of all names in a step. */
+static double kernels_of(const struct kernel_stats *stats)
+{
+    double n = 0.0;
+    for (size_t i = 0; i < stats->n; i++) {
+        n += (double)stats->at[i].count;
+    }
+    return stats->steps > 0 ? n / (double)stats->steps : 0.0;
+}
+
+/* Libraries choose another kernel for another size: such ones are not more of them. */
+static void count_kernels(const struct kernel_stats *own, const struct kernel_stats *peers,
+                          size_t n_peers, double more, double *scratch,
+                          struct inq_kernel_comparison *result)
+{
+    double kernels = kernels_of(own);
+    for (size_t p = 0; p < n_peers; p++) {
+        scratch[p] = kernels_of(&peers[p]);
+    }
+    double peers_kernels = inq_median(scratch, n_peers);
+    result->kernels = (uint64_t)llround(kernels);
+    result->peers_kernels = (uint64_t)llround(peers_kernels);
+    result->others = 2.0 * (kernels - peers_kernels) < more;
+}
+
 static int compare(const struct inq_trace *trace, const struct kernel_stats *own,
                    const struct kernel_stats *peers, size_t n_peers,
                    struct inq_kernel_comparison *result, struct inq_err *err)
 {
     struct pair *pairs = inq_mem_alloc((own->n + 1) * sizeof(*pairs));
     double *scratch = inq_mem_alloc((3 * n_peers + 1) * sizeof(*scratch));
-    double kernels = 0.0;
-    double peers_kernels = 0.0;
+    double more = 0.0; /* kernels in a step, of names of which the peers run fewer */
     int code = INQ_OK;
 
     *result = (struct inq_kernel_comparison){.ratio = (double)NAN};
@@ -342,12 +366,10 @@ static int compare(const struct inq_trace *trace, const struct kernel_stats *own
         for (size_t i = 0; i < own->n; i++) {
             struct usual usual = usual_of(peers, n_peers, own->at[i].name, scratch);
             add_name(own, &own->at[i], &usual, result, pairs);
-            kernels += (double)own->at[i].count / (double)own->steps;
-            peers_kernels += usual.per_step;
+            more += fmax(0.0, (double)own->at[i].count / (double)own->steps - usual.per_step);
         }
         compare_pairs(trace, pairs, result);
-        result->kernels = (uint64_t)llround(kernels);
-        result->peers_kernels = (uint64_t)llround(peers_kernels);
+        count_kernels(own, peers, n_peers, more, scratch, result);
     }
     inq_mem_free(pairs);
     inq_mem_free(scratch);

@@ -19,7 +19,8 @@ struct inq_kernel_comparison {
     double grid_share; /* of the common time: names whose grids are recorded */
     double grid_ratio; /* blocks in these grids, own over the peers', weighted by time; NaN: none */
     size_t common;     /* names that both have */
-    uint64_t kernels, peers_kernels; /* per step */
+    uint64_t kernels, peers_kernels; /* per step, of all names */
+    bool others; /* of the kernels it has more of, most run in place of ones that the peers run */
 };
 
 /* The kernels of one rank in the judged steps against those of up to nine of the others, evenly

@@ -44,6 +44,11 @@ static int64_t whole(double ns)
     return (int64_t)llround(ns);
 }
 
+static uint64_t min_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- compute: slow or more ------------------------------------------------------------------ */
 
 /* Whether a rank of the role has kernels as usual: a late host does not change them. */
@@ -108,11 +113,16 @@ static bool comes_and_goes(const struct inq_delay *delay)
     return delay->seen > 0 && delay->seen < delay->steps;
 }
 
+static double times_as_many(const struct inq_kernel_comparison *c)
+{
+    return (double)c->kernels / (double)(c->peers_kernels > 0 ? c->peers_kernels : 1);
+}
+
 /* How many times as many kernels. Those of all steps are counted unless some are named: what is too
  * many was in the steps in which it is seen. */
 static double ratio_of_kernels(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
 {
-    double ratio = (double)c->kernels / (double)(c->peers_kernels > 0 ? c->peers_kernels : 1);
+    double ratio = times_as_many(c);
     bool counted = delay->in_steps != NULL || !comes_and_goes(delay);
 
     return counted ? ratio : 1.0 + (ratio - 1.0) * (double)delay->steps / (double)delay->seen;
@@ -142,7 +152,7 @@ static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_de
         candidate->ratio = c.ratio;
     } else if (!delay->others && c.more_ns >= MORE_PART * more_ns) {
         candidate->kind = INQ_FINDING_MORE_WORK;
-        candidate->ratio = ratio_of_kernels(delay, &c);
+        candidate->ratio = c.others ? (double)NAN : ratio_of_kernels(delay, &c);
     } else if (inq_kernels_are_larger(&c)) {
         candidate->kind = INQ_FINDING_MORE_WORK;
         candidate->ratio = (double)NAN;
@@ -335,15 +345,34 @@ static int compare_calls(const struct inq_inquiry *q, uint32_t rank, double *rat
     return INQ_OK;
 }
 
+/* Whether a host is late because it has more to launch: launches at the pace of its peers make up
+ * for this part of what its device is idle longer. */
+static bool launches_more(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
+{
+    double more = (double)c->kernels - (double)c->peers_kernels;
+    return c->peers_kernels > 0 && delay->idle.ns > 0.0 &&
+           more * delay->peers_idle_ns / (double)c->peers_kernels >= MORE_PART * delay->idle.ns;
+}
+
 static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay *delay,
                              struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_host_gaps gaps;
+    struct inq_kernel_comparison c;
     int code = inq_host_gaps_find(q->trace, q->cells, delay->rank, &gaps, err);
 
+    if (code == INQ_OK) {
+        code = compare_kernels(q, delay, &c, err);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
     candidate->kind = INQ_FINDING_LATE_HOST;
+    candidate->ratio = launches_more(delay, &c) ? times_as_many(&c) : (double)NAN;
     if (delay->idle_seen > 0) { /* compute that is in excess, too, is another fault's */
         candidate->late_ns = whole(delay->idle_late_ns);
+        candidate->late_steps = delay->idle_seen;
+        candidate->steps_seen = min_of(candidate->steps_seen, delay->idle_seen);
     }
     candidate->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
     candidate->comm_only =
@@ -361,7 +390,7 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
     if (2 * gaps.late_ns < gaps.idle_ns && candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
         candidate->confidence--;
     }
-    return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, candidate, err) : code;
+    return add_gap_evidence(q, delay->rank, &gaps, candidate, err);
 }
 
 /* What a rank takes longer for. */

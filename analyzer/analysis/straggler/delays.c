@@ -18,6 +18,9 @@
 /* Times that the usual is found again without the outliers found so far. */
 enum { MOST_ROUNDS = 4 };
 
+/* Beside a pause, what is this part of it is the noise of a step without one. */
+#define NOISE_PART 0.1
+
 enum part { OWN, WAIT, COMPUTE, COPY, IDLE, PARTS };
 
 /* One role's ranks in one step. */
@@ -42,8 +45,8 @@ struct role {
     double *excess;    /* [n * steps] own time over the others' median; NaN: not judged */
     double *compute;   /* [n * steps] the same of compute */
     double *idle;      /* [n * steps] idle time; NaN: not judged */
-    double *idle_late; /* idle time over the others' median in the steps where that is seen */
-    size_t *seen, *idle_seen;
+    double *idle_late; /* [n * steps] the same over the others' median */
+    size_t *seen;
     size_t judged; /* steps in which enough ranks could be compared */
 };
 
@@ -154,10 +157,8 @@ static void add_part(struct context *ctx, struct role *role, size_t step, enum p
         } else if (part == COMPUTE) {
             role->compute[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
         } else if (part == IDLE) {
-            double late_ns = (double)(sheet->ns[k] - others_ns);
             role->idle[i * ctx->cells->n_steps + step] = (double)sheet->ns[k];
-            role->idle_late[i] += late_ns >= ctx->min_cost_ns ? late_ns : 0.0;
-            role->idle_seen[i] += late_ns >= ctx->min_cost_ns;
+            role->idle_late[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
         } else if (part == WAIT) {
             sheet->wait_gap[k] = (double)(others_ns - sheet->ns[k]);
         }
@@ -316,9 +317,22 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
     delay->steps = role->steps[i];
     delay->seen = role->seen[i];
     delay->late_ns = delay->seen > 0 ? role->late[i] / (double)delay->seen : delay->own.ns;
-    delay->idle_seen = role->idle_seen[i];
-    delay->idle_late_ns =
-        delay->idle_seen > 0 ? role->idle_late[i] / (double)delay->idle_seen : delay->idle.ns;
+}
+
+/* In which steps the rank is idle for longer than the others, and how much in those. */
+static void set_idle_late(struct inq_delay *delay, const double *late_ns, size_t n_steps,
+                          double least_ns)
+{
+    double sum_ns = 0.0;
+    for (size_t s = 0; s < n_steps; s++) {
+        least_ns = isnan(late_ns[s]) ? least_ns : fmax(least_ns, NOISE_PART * late_ns[s]);
+    }
+    for (size_t s = 0; s < n_steps; s++) {
+        bool seen = !isnan(late_ns[s]) && late_ns[s] >= least_ns;
+        sum_ns += seen ? late_ns[s] : 0.0;
+        delay->idle_seen += seen;
+    }
+    delay->idle_late_ns = delay->idle_seen > 0 ? sum_ns / (double)delay->idle_seen : delay->idle.ns;
 }
 
 static struct inq_excess *excess_of(struct inq_delay *delay, enum part part)
@@ -416,7 +430,9 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
             first[n].own.sigma_ns = own_sigma_ns;
             first[n].compute.sigma_ns = compute_sigma_ns;
             first[n].idle.sigma_ns = idle_sigma_ns;
-            set_means(&first[n++], role, i);
+            set_means(&first[n], role, i);
+            set_idle_late(&first[n++], &role->idle_late[i * ctx->cells->n_steps],
+                          ctx->cells->n_steps, ctx->min_cost_ns);
             most = role->steps[i] > most ? role->steps[i] : most;
         }
     }
@@ -510,6 +526,7 @@ static void role_release(struct role *role)
     inq_mem_free(role->excess);
     inq_mem_free(role->compute);
     inq_mem_free(role->idle);
+    inq_mem_free(role->idle_late);
     *role = (struct role){0};
 }
 
@@ -518,22 +535,21 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
 {
     role->ranks = inq_mem_alloc((n + 1) * sizeof(*role->ranks));
     role->steps = inq_mem_alloc((n + 1) * sizeof(*role->steps));
-    role->seen = inq_mem_alloc(2 * (n + 1) * sizeof(*role->seen));
-    role->cost = inq_mem_alloc((n + 1) * (4 + 2 * PARTS) * sizeof(double));
+    role->seen = inq_mem_alloc((n + 1) * sizeof(*role->seen));
+    role->cost = inq_mem_alloc((n + 1) * (3 + 2 * PARTS) * sizeof(double));
     role->excess = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     role->compute = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     role->idle = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    role->idle_late = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess ||
-        !role->compute || !role->idle) {
+        !role->compute || !role->idle || !role->idle_late) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
     }
     role->length = role->cost + n;
     role->late = role->cost + 2 * n;
-    role->idle_late = role->cost + 3 * n;
-    role->idle_seen = role->seen + n;
     for (size_t part = 0; part < PARTS; part++) {
-        role->sum[part] = role->cost + (4 + part) * n;
-        role->peers[part] = role->cost + (4 + PARTS + part) * n;
+        role->sum[part] = role->cost + (3 + part) * n;
+        role->peers[part] = role->cost + (3 + PARTS + part) * n;
     }
     return INQ_OK;
 }
@@ -549,12 +565,13 @@ static void role_start(struct role *role, const struct inq_peer_groups *roles, s
         }
     }
     memset(role->steps, 0, role->n * sizeof(*role->steps));
-    memset(role->seen, 0, 2 * n_ranks * sizeof(*role->seen));
-    memset(role->cost, 0, n_ranks * (4 + 2 * PARTS) * sizeof(double));
+    memset(role->seen, 0, n_ranks * sizeof(*role->seen));
+    memset(role->cost, 0, n_ranks * (3 + 2 * PARTS) * sizeof(double));
     for (size_t i = 0; i < role->n * n_steps; i++) {
         role->excess[i] = (double)NAN;
         role->compute[i] = (double)NAN;
         role->idle[i] = (double)NAN;
+        role->idle_late[i] = (double)NAN;
     }
 }
 

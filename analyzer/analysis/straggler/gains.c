@@ -161,8 +161,16 @@ static bool is_held(const struct gains *g, const struct inq_candidate *candidate
            (double)gain->gain_ns < HELD_PART * (double)candidate->cost_ns_per_step;
 }
 
+/* Of the steps that get shorter, those in which it is late as said: a pause now and then stands
+ * beside small delays in others. */
+static uint64_t seen_of(const struct inq_candidate *candidate, uint64_t steps)
+{
+    return candidate->late_steps > 0 && steps > candidate->late_steps ? candidate->late_steps
+                                                                       : steps;
+}
+
 /* What was spread over the steps in which a candidate was late, in the fewer in which it costs. */
-static void see_in(struct inq_candidate *candidate, size_t seen)
+static void see_in(struct inq_candidate *candidate, uint64_t seen)
 {
     bool fewer =
         seen > 0 && seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
@@ -190,7 +198,7 @@ static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct i
         candidate->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
         candidate->low_ns = gain.low_ns;
         candidate->high_ns = gain.high_ns;
-        see_in(candidate, gain.steps_seen);
+        see_in(candidate, seen_of(candidate, gain.steps_seen));
         candidate->steps = g->study->run.n_steps;
         candidate->in_order_ns = 0;
         candidate->step_ns = g->study->recorded_ns;
@@ -246,6 +254,7 @@ static int join(struct gains *g, struct inq_candidate *into, const struct inq_ca
     into->n_ranks = n;
     into->cost_ns_per_step += from->cost_ns_per_step;
     into->steps_seen = from->steps_seen > into->steps_seen ? from->steps_seen : into->steps_seen;
+    into->late_steps = from->late_steps > into->late_steps ? from->late_steps : into->late_steps;
     into->confidence = from->confidence < into->confidence ? from->confidence : into->confidence;
     return INQ_OK;
 }
@@ -513,7 +522,7 @@ static int gain_in_order(struct gains *g, struct inq_err *err)
         n++;
         code = inq_study_gain(g->study, g->repairs, n, &gain, err);
         if (code == INQ_OK && gain.applies) {
-            size_t seen = count_later(g->study, gains_ns);
+            uint64_t seen = seen_of(&g->at[i], count_later(g->study, gains_ns));
             g->at[i].steps_seen = seen > g->at[i].steps_seen ? seen : g->at[i].steps_seen;
             g->at[i].in_order_ns = gain.gain_ns - before_ns;
             before_ns = gain.gain_ns;

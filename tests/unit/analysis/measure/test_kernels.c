@@ -2,6 +2,7 @@
 /* Top kernels: sums, spread over the ranks, shapes, operators. */
 #include "support_shard.h"
 
+#include "analysis/measure/kernel_speed.h"
 #include "inquest/analysis.h"
 #include "inquest/ingest.h"
 #include "inquest/kernels.h"
@@ -121,9 +122,52 @@ static void kernels__none_without_gpu_work(void **state)
     inq_run_free(run);
 }
 
+/* What the first of two ranks runs against the second, in a capture of one step. */
+static struct inq_kernel_comparison compared(const char *const *own, size_t n_own,
+                                             const char *const *peers, size_t n_peers)
+{
+    struct inq_shard shards[2];
+    struct inq_step_stat cells[2] = {{.valid = true}, {.valid = true}};
+    struct inq_step_stats stats = {.n_ranks = 2, .n_steps = 1, .at = cells, .one_step = true};
+    struct inq_kernel_comparison c;
+    const uint32_t peer = 1;
+    made_shard(&shards[0], "run/a.json", 0, 2);
+    made_shard(&shards[1], "run/b.json", 1, 2);
+    for (size_t i = 0; i < n_own; i++) {
+        ran(&shards[0], own[i], (int64_t)i * 1000, 500, 8, "");
+    }
+    for (size_t i = 0; i < n_peers; i++) {
+        ran(&shards[1], peers[i], (int64_t)i * 1000, 50, 8, "");
+    }
+    struct inq_run *run = made_run(shards, 2, false);
+    assert_int_equal(inq_kernels_against(run->traces[0], &stats, 0, NULL, &peer, 1, &c, NULL),
+                     INQ_OK);
+    inq_run_free(run);
+    return c;
+}
+
+/* A library picks another kernel for larger products: as many kernels, others in their place. Of
+ * the kernels of which there are more, at least half have to be more in all. */
+static void kernels__others_in_place_are_not_more(void **state)
+{
+    (void)state;
+    static const char *const small[] = {"gemm_64", "gemm_64", "relu"};
+    static const char *const large[] = {"gemm_128", "gemm_128", "relu", "gemm_128", "gemm_128"};
+    struct inq_kernel_comparison c = compared(large, 3, small, 3);
+    assert_int_equal(c.kernels, 3);
+    assert_int_equal(c.peers_kernels, 3);
+    assert_true(c.others);
+    assert_true(compared(large, 4, small, 3).others);
+    assert_false(compared(large, 5, small, 3).others);
+    c = compared(large, 5, small + 2, 1);
+    assert_int_equal(c.peers_kernels, 1);
+    assert_false(c.others);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels__others_in_place_are_not_more),
         cmocka_unit_test(kernels__sum_and_spread_over_the_ranks),
         cmocka_unit_test(kernels__by_operator_where_it_is_known),
         cmocka_unit_test(kernels__none_without_gpu_work),

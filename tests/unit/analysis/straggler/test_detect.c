@@ -598,6 +598,42 @@ static void detect__slow_gpu_whose_only_peer_pauses(void **state)
     test_synth_close(&t);
 }
 
+/* A pause now and then beside small delays in every step: what is told is the pause. */
+static void detect__pauses_beside_small_delays(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=4,steps=9,seed=5,gz=0,"
+                                          "fault=late_host:rank=3:delay=400us:mode=pause,"
+                                          "fault=late_host:rank=3:delay=60ms:mode=pause:every=8",
+                                          NULL);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+    assert_ptr_equal(strstr(host->title, "Rank 3's host launches 60.4 ms late in 2 of 9 steps"),
+                     host->title);
+    test_synth_close(&t);
+}
+
+/* A host that is late because it has more kernels to launch, and one that pauses for as long. */
+static void detect__hosts_that_launch_more(void **state)
+{
+    (void)state;
+#define HOSTS_WORK "dp=4,steps=6,seed=5,gz=0,layers=4,layer=60us,op=40us,launch=10us,"
+    static const struct {
+        const char *spec;
+        bool more;
+    } cases[] = {{HOSTS_WORK "fault=more_work:rank=2:factor=6:mode=count", true},
+                 {HOSTS_WORK "fault=late_host:rank=2:delay=20ms:mode=pause", false},
+                 {HOSTS_WORK "fault=more_work:rank=2:factor=1.5:mode=count,"
+                             "fault=late_host:rank=2:delay=20ms:mode=pause",
+                  false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct test_synth t = test_synth_open(cases[i].spec, NULL);
+        const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+        assert_int_equal(strstr(host->title, "times as many kernels to launch") != NULL,
+                         cases[i].more);
+        test_synth_close(&t);
+    }
+}
+
 /* What costs nothing as long as another fault costs more says what it costs after that. */
 static void detect__host_behind_a_slower_gpu(void **state)
 {
@@ -917,6 +953,8 @@ int main(void)
         cmocka_unit_test(detect__stages_of_a_pipeline_with_early_transfers_of_unknown_direction),
         cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_early_receives),
         cmocka_unit_test(detect__slow_gpu_whose_only_peer_pauses),
+        cmocka_unit_test(detect__pauses_beside_small_delays),
+        cmocka_unit_test(detect__hosts_that_launch_more),
         cmocka_unit_test(detect__host_behind_a_slower_gpu),
         cmocka_unit_test(detect__neither_of_two_faults_gains_alone),
         cmocka_unit_test(detect__half_of_the_gpus_beside_a_late_host),

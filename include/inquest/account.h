@@ -76,8 +76,10 @@ struct inq_account_part {
 struct inq_account_step {
     int64_t number; /* as recorded; ordinal when inferred; 0 where the capture is one interval */
     bool judged;
-    const char *why;   /* why it was set aside; "" if it is judged */
-    int64_t length_ns; /* mean over the judged ranks that have it whole; -1: none */
+    const char *why;      /* why it was set aside; "" if it is judged */
+    int64_t length_ns;    /* mean over the judged ranks that have it whole; -1: none */
+    int64_t pause_ns;     /* the longest stretch of HOST on any rank; 0: none */
+    const char *pause_in; /* what the host was in then, as in inq_account_part; "" none */
 };
 
 /* A cause of waiting, of dependency or of a loss that all ranks share: one row per finding about

@@ -123,18 +123,31 @@ static size_t notes_before(const struct inq_rank *rank, int64_t ns)
     return low;
 }
 
+/* A host that asks now and then is not polling: between two questions, and before and behind them,
+ * lies no more of the range than what would fill it. */
 static void search_calls(struct search *s, const struct inq_calls *calls)
 {
     size_t n = calls_before(calls, s->to_ns);
-    for (size_t i = n; i > 0 && n - i < LOOK_BACK; i--) {
-        const char *name = inq_trace_str(s->trace, calls->name[i - 1]);
-        bool inside = calls->start_ns[i - 1] + calls->dur_ns[i - 1] > s->from_ns;
-        if (inside && is_poll(name)) {
-            s->polled = true;
+    int64_t polled_from_ns = s->to_ns;
+    int64_t widest_ns = 0;
+    size_t i = n;
+    for (; i > 0 && n - i < LOOK_BACK; i--) {
+        int64_t start_ns = calls->start_ns[i - 1];
+        int64_t end_ns = start_ns + calls->dur_ns[i - 1];
+        bool inside = end_ns > s->from_ns;
+        if (inside && is_poll(inq_trace_str(s->trace, calls->name[i - 1]))) {
+            widest_ns = polled_from_ns - end_ns > widest_ns ? polled_from_ns - end_ns : widest_ns;
+            polled_from_ns = start_ns;
         } else if (inside) {
-            consider(s, calls->start_ns[i - 1], calls->dur_ns[i - 1], calls->name[i - 1]);
+            consider(s, start_ns, calls->dur_ns[i - 1], calls->name[i - 1]);
         }
     }
+    bool all = i == 0 || calls->start_ns[i - 1] < s->from_ns; /* else more lie in front */
+    if (all && polled_from_ns - s->from_ns > widest_ns) {
+        widest_ns = polled_from_ns - s->from_ns;
+    }
+    s->polled =
+        polled_from_ns < s->to_ns && (double)widest_ns <= FILLS * (double)(s->to_ns - s->from_ns);
 }
 
 static void search_notes(struct search *s, const struct inq_rank *rank)
@@ -232,15 +245,6 @@ static int book_ns(struct part_book *book, uint64_t key, int64_t ns, struct inq_
         book->at[book->n++] = (struct part){key, ns};
     }
     return code;
-}
-
-static int add_part(struct part_book *book, const struct inq_trace *trace, uint32_t rank,
-                    const struct inq_sweep_piece *piece, struct inq_err *err)
-{
-    if (piece->cls == INQ_ACCOUNT_COMPUTE) {
-        return INQ_OK;
-    }
-    return book_ns(book, piece_key(trace, rank, piece), piece->end_ns - piece->start_ns, err);
 }
 
 static int join(struct part_book *into, const struct part_book *from, struct inq_err *err)
@@ -416,10 +420,17 @@ static int report_parts(const struct part_book *const *books, size_t n, struct i
 
 /* ---- the ledger of all ranks ----------------------------------------------------------------- */
 
+/* A stretch in which the GPU waits for its host, and what the host was in. */
+struct pause {
+    uint64_t key;
+    int64_t ns;
+};
+
 /* What one rank's sweep gives. */
 struct rank_part {
-    struct inq_interval *windows; /* its judged cells .. */
-    uint32_t *steps;              /* .. and their steps */
+    struct inq_interval *windows; /* its judged cells, .. */
+    uint32_t *steps;              /* .. their steps .. */
+    struct pause *pauses;         /* .. and the longest pause of each; ns 0: none */
     struct inq_sweep_sum *sums;
     size_t n;
     struct inq_account_wait *waits;
@@ -447,8 +458,10 @@ static int list_windows(const struct inq_account *account, size_t rank, struct r
     size_t room = account->n_steps + 1;
     part->windows = inq_mem_alloc(room * sizeof(*part->windows));
     part->steps = inq_mem_alloc(room * sizeof(*part->steps));
+    part->pauses = inq_mem_zalloc(room, sizeof(*part->pauses));
     part->sums = inq_mem_alloc(room * sizeof(*part->sums));
-    if (part->windows == NULL || part->steps == NULL || part->sums == NULL) {
+    if (part->windows == NULL || part->steps == NULL || part->pauses == NULL ||
+        part->sums == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", account->n_steps);
     }
     for (size_t s = 0; s < account->n_steps; s++) {
@@ -465,6 +478,7 @@ static void release_part(struct rank_part *part)
 {
     inq_mem_free(part->windows);
     inq_mem_free(part->steps);
+    inq_mem_free(part->pauses);
     inq_mem_free(part->sums);
     inq_mem_free(part->waits);
     part_book_release(&part->parts);
@@ -498,16 +512,27 @@ static int add_wait(struct visit *v, const struct inq_sweep_piece *piece, struct
     return code;
 }
 
+static int add_part(struct visit *v, const struct inq_sweep_piece *piece, struct inq_err *err)
+{
+    if (piece->cls == INQ_ACCOUNT_COMPUTE) {
+        return INQ_OK;
+    }
+    struct pause part = {piece_key(v->ledger->account->trace, v->rank, piece),
+                         piece->end_ns - piece->start_ns};
+    struct pause *longest = &v->part->pauses[piece->window];
+    if (piece->cls == INQ_ACCOUNT_HOST && part.ns > longest->ns) {
+        *longest = part;
+    }
+    return book_ns(&v->part->parts, part.key, part.ns, err);
+}
+
 static int take_piece(void *ctx, const struct inq_sweep_piece *piece, struct inq_err *err)
 {
-    struct visit *v = ctx;
     int code = INQ_OK;
     if (piece->cls == INQ_ACCOUNT_WAIT || piece->cls == INQ_ACCOUNT_DEPENDENCY) {
-        code = add_wait(v, piece, err);
+        code = add_wait(ctx, piece, err);
     }
-    return code == INQ_OK
-               ? add_part(&v->part->parts, v->ledger->account->trace, v->rank, piece, err)
-               : code;
+    return code == INQ_OK ? add_part(ctx, piece, err) : code;
 }
 
 static struct inq_sweep_job job_of(const struct inq_account *account, uint32_t rank,
@@ -578,6 +603,26 @@ static int join_parts(struct ledger *l, struct inq_arena *arena, struct inq_err 
     int code = report_parts(books, l->account->n_ranks, l->account, arena, err);
     inq_mem_free(books);
     return code;
+}
+
+/* Of each step the longest pause on any rank. */
+static int join_pauses(struct ledger *l, struct inq_arena *arena, struct inq_err *err)
+{
+    struct inq_account *account = l->account;
+    for (size_t r = 0; r < account->n_ranks; r++) {
+        for (size_t w = 0; w < l->ranks[r].n; w++) {
+            const struct pause *pause = &l->ranks[r].pauses[w];
+            struct inq_account_step *step = &account->steps[l->ranks[r].steps[w]];
+            if (pause->ns > step->pause_ns) {
+                step->pause_ns = pause->ns;
+                step->pause_in = words_of(account->trace, pause->key, arena);
+            }
+            if (step->pause_in == NULL) {
+                return inq_err_set(err, INQ_NOMEM, "no memory for the pauses of the account");
+            }
+        }
+    }
+    return INQ_OK;
 }
 
 static void sum_cells(struct inq_account *account)
@@ -651,6 +696,9 @@ static int measure(struct ledger *l, int jobs, struct inq_arena *arena, struct i
         sum_cells(account);
         round_classes(account);
         code = join_waits(l, arena, err);
+    }
+    if (code == INQ_OK) {
+        code = join_pauses(l, arena, err);
     }
     return code == INQ_OK ? join_parts(l, arena, err) : code;
 }

@@ -108,6 +108,8 @@ static int sum_activities(const struct inq_account *a, uint32_t r, size_t step,
     const struct inq_rank *rank = &a->trace->ranks[r];
     struct inq_map at = {0};
     int code = INQ_OK;
+    size_t first = 0; /* step that ends after the note begins: of those that follow it, as well */
+    int64_t before_ns = INT64_MIN;
     *n = 0;
     for (size_t i = 0; code == INQ_OK && i < rank->n_notes; i++) {
         const struct inq_note *note = &rank->notes[i];
@@ -120,11 +122,19 @@ static int sum_activities(const struct inq_account *a, uint32_t r, size_t step,
             list[k] = (struct activity){.name = note->name};
             code = inq_map_put(&at, note->name, k, err);
         }
-        for (size_t s = 0; s < a->n_steps; s++) {
+        first = note->start_ns >= before_ns ? first : 0;
+        before_ns = note->start_ns;
+        while (first < a->n_steps && inq_account_cell_at(a, r, first)->end_ns <= before_ns) {
+            first++;
+        }
+        for (size_t s = first; s < a->n_steps; s++) {
             const struct inq_account_cell *cell = inq_account_cell_at(a, r, s);
             double ns = cell->judged ? in_cell_ns(note, cell) : 0.0;
             list[k].ns += s == step ? ns : 0.0;
             list[k].elsewhere_ns += s == step ? 0.0 : ns;
+            if (cell->judged && cell->end_ns >= note->start_ns + note->dur_ns) {
+                break;
+            }
         }
     }
     inq_map_release(&at);
@@ -177,9 +187,11 @@ int inq_account_explain_step(const struct inq_account *account, size_t step, int
     }
     bool all = g.mean_ns >= ALL_ALIKE * g.ns;
     const char *where =
-        all ? "all ranks" : inq_arena_printf(arena, "rank %d", account->trace->ranks[g.rank].rank);
+        account->n_ranks == 1 ? ""
+        : all                 ? " on all ranks"
+              : inq_arena_printf(arena, " on rank %d", account->trace->ranks[g.rank].rank);
     *text = inq_arena_printf(
-        arena, "%s more %s on %s%s%s%s", inq_arena_time(arena, (int64_t)(all ? g.mean_ns : g.ns)),
+        arena, "%s more %s%s%s%s%s", inq_arena_time(arena, (int64_t)(all ? g.mean_ns : g.ns)),
         inq_account_class_words(g.cls), where, kernels, in != 0 ? ", in " : "",
         in != 0 ? inq_arena_name(arena, inq_trace_str(account->trace, in)) : "");
     return INQ_OK;

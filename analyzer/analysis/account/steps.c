@@ -256,7 +256,7 @@ static void lay_interval(struct layout *l)
         cell->whole = any && cell->end_ns > cell->start_ns;
         account->rank_judged[r] = cell->whole;
     }
-    account->steps[0] = (struct inq_account_step){.judged = true, .why = ""};
+    account->steps[0] = (struct inq_account_step){.judged = true, .why = "", .pause_in = ""};
 }
 
 /* ---- which are whole ------------------------------------------------------------------------- */
@@ -709,7 +709,8 @@ int inq_account_rebase_steps(struct inq_account *account, const struct inq_op_mo
                    : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", account->n_steps);
     if (code == INQ_OK) {
         for (size_t s = 0; s < account->n_steps; s++) {
-            account->steps[s] = (struct inq_account_step){trace->steps[s].number, true, "", -1};
+            account->steps[s] =
+                (struct inq_account_step){trace->steps[s].number, true, "", -1, 0, ""};
         }
         code = inq_par_for(account->n_ranks, jobs, lay_rank, &l, err);
     }

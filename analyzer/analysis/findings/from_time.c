@@ -108,20 +108,30 @@ static const struct host_work host_works[] = {
      "stays (gc.freeze)."},
 };
 
-/* Which of them this is, for more than half of `ns` per rank and step; NULL: none. What late hosts
- * are told of by themselves, `told_ns`, may be any of it. */
-static const struct host_work *work_of_hosts(const struct inq_account *a, int64_t ns,
-                                             int64_t told_ns)
+static const struct host_work *host_work_named(const char *what)
+{
+    for (size_t k = 0; k < sizeof host_works / sizeof *host_works; k++) {
+        if (strcmp(what, host_works[k].what) == 0) {
+            return &host_works[k];
+        }
+    }
+    return NULL;
+}
+
+/* Which of them this is, for more than half of *ns per rank and step, and then *ns of it alone;
+ * NULL: none. What late hosts are told of by themselves, `told_ns`, may be any of it. */
+static const struct host_work *work_of_hosts(const struct inq_account *a, int64_t told_ns,
+                                             int64_t *ns)
 {
     for (size_t i = 0; i < a->n_parts; i++) {
         const struct inq_account_part *part = &a->parts[i];
         double per_step = (double)part->total_ns / (double)a->rank_time_ns * (double)a->t_ns;
-        bool most =
-            part->cls == INQ_ACCOUNT_HOST && 2.0 * (per_step - (double)told_ns) > (double)ns;
-        for (size_t k = 0; most && k < sizeof host_works / sizeof *host_works; k++) {
-            if (strcmp(part->what, host_works[k].what) == 0) {
-                return &host_works[k];
-            }
+        double rest_ns = per_step - (double)told_ns;
+        bool most = part->cls == INQ_ACCOUNT_HOST && 2.0 * rest_ns > (double)*ns;
+        const struct host_work *work = most ? host_work_named(part->what) : NULL;
+        if (work != NULL) {
+            *ns = llround(rest_ns);
+            return work;
         }
     }
     return NULL;
@@ -184,15 +194,15 @@ static const char *say_unsplit(struct inq_findings *f, struct inq_finding *findi
                              unsplit_ns < ns ? inq_findings_time(f, unsplit_ns) : "all");
 }
 
-/* Whether a class of `ns`, this share of the time, asks for action, and how sure that is. */
+/* Whether a class of `ns` asks for action, and how sure that is. */
 static void rate(struct inq_finding *finding, const struct view *view, const struct inq_account *a,
-                 int64_t ns, double share, bool one_rank)
+                 int64_t ns, bool one_rank)
 {
+    double share = (double)ns / (double)a->t_ns;
     /* Of ranks that could tell each other's arrivals, but do not: nothing says what to work on. */
     bool open = view->too == INQ_ACCOUNT_COMM && !one_rank &&
                 (double)a->class_ns[INQ_ACCOUNT_COMM] > MOSTLY_UNSPLIT * (double)ns;
 
-    finding->share = share;
     if (share >= view->low && !open) {
         finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
     }
@@ -264,15 +274,19 @@ static void add_bandwidth(struct inq_findings *f, struct inq_finding *finding)
         "asynchronous collectives), or send less.";
 }
 
-static void add_view(struct inq_findings *f, const struct view *view)
+/* What is left of the view's classes per rank and step without late hosts, which are told by
+ * themselves, and the part of it that the view names. */
+struct left {
+    int64_t all_ns, ns, told_ns;
+    const char *whose; /* how they are named */
+};
+
+static void add_view(struct inq_findings *f, const struct view *view, const struct left *left)
 {
     const struct inq_account *a = f->report->account;
     bool hosts = view->cls == INQ_ACCOUNT_HOST;
     bool one_rank = f->report->trace->n_ranks == 1;
-    const char *whose = "";
-    int64_t told_ns = hosts ? late_hosts_ns(f, &whose) : 0;
-    int64_t ns =
-        a->class_ns[view->cls] + (view->too != view->cls ? a->class_ns[view->too] : 0) - told_ns;
+    int64_t ns = left->ns;
     double share = (double)ns / (double)a->t_ns;
 
     if (share < MENTIONED_SHARE || (a->op_table && hosts)) {
@@ -287,7 +301,8 @@ static void add_view(struct inq_findings *f, const struct view *view)
     if (!finding) {
         return;
     }
-    rate(finding, view, a, ns, share, one_rank);
+    rate(finding, view, a, left->all_ns, one_rank);
+    finding->share = share;
     const char *percent = inq_findings_percent(f, share);
     bool unsplit = view->too == INQ_ACCOUNT_COMM &&
                    (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns;
@@ -302,9 +317,9 @@ static void add_view(struct inq_findings *f, const struct view *view)
     finding->expected = of_device(f, one_rank ? view->one_expected : view->expected);
     const char *limits =
         unsplit ? say_unsplit(f, finding, ns)
-        : told_ns > 0
+        : left->told_ns > 0
             ? inq_findings_text(f, ", without waiting for other ranks and without the delays of %s",
-                                whose)
+                                left->whose)
             : (one_rank ? "" : ", without waiting for other ranks");
     finding->detail = inq_findings_text(f, "Measured %s%s%s%s.", finding->measured, limits,
                                         causes[0] ? "; part of it may be due to " : "", causes);
@@ -321,14 +336,21 @@ static void from_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
     const struct host_work *work = NULL;
+    struct left left = {.all_ns = a->class_ns[view->cls], .whose = ""};
 
+    if (view->too != view->cls) {
+        left.all_ns += a->class_ns[view->too];
+    }
     if (view->cls == INQ_ACCOUNT_HOST) {
-        const char *whose = "";
-        int64_t told_ns = late_hosts_ns(f, &whose);
-        work = work_of_hosts(a, a->class_ns[INQ_ACCOUNT_HOST] - told_ns, told_ns);
+        left.told_ns = late_hosts_ns(f, &left.whose);
+        left.all_ns -= left.told_ns;
+    }
+    left.ns = left.all_ns;
+    if (view->cls == INQ_ACCOUNT_HOST) {
+        work = work_of_hosts(a, left.told_ns, &left.ns);
     }
     struct view narrow = work != NULL ? narrowed(view, work) : *view;
-    add_view(f, &narrow);
+    add_view(f, &narrow, &left);
 }
 
 /* Lengths of the judged steps into `steps`; how many. */
@@ -391,15 +413,40 @@ static const char *why_long(struct inq_findings *f, size_t s, int64_t median_ns)
     return why;
 }
 
-static void say_steps(const struct inq_trace *trace, struct inq_findings *f, size_t out,
-                      int64_t limit_ns, int64_t median_ns, struct inq_finding *finding)
+/* Steps out of line: above `limit_ns`, they lose `lost_ns` in all against the median. */
+struct long_steps {
+    int64_t limit_ns, median_ns, lost_ns;
+    size_t n, longest;
+};
+
+static struct long_steps find_long_steps(const struct inq_account *a)
+{
+    struct long_steps out = {.limit_ns = -1};
+    out.limit_ns = a->one_interval ? -1 : outlier_limit(a, &out.median_ns);
+    for (size_t s = 0; out.limit_ns >= 0 && s < a->n_steps; s++) {
+        if (is_out(a, s, out.limit_ns)) {
+            bool first = out.n == 0 || a->steps[s].length_ns > a->steps[out.longest].length_ns;
+            out.longest = first ? s : out.longest;
+            out.lost_ns += a->steps[s].length_ns - out.median_ns;
+            out.n++;
+        }
+    }
+    return out;
+}
+
+/* Of more steps nobody reads why; each is looked for in all annotations. */
+enum { STEPS_EXPLAINED = 8 };
+
+static void say_steps(const struct inq_trace *trace, struct inq_findings *f,
+                      const struct long_steps *out, struct inq_finding *finding)
 {
     const struct inq_account *a = f->report->account;
-    struct inq_evidence *evidence = inq_findings_evidence(f, finding, out);
+    struct inq_evidence *evidence = inq_findings_evidence(f, finding, out->n);
 
     for (size_t s = 0; evidence && s < a->n_steps; s++) {
-        if (is_out(a, s, limit_ns)) {
-            const char *why = why_long(f, s, median_ns);
+        if (is_out(a, s, out->limit_ns)) {
+            bool explained = finding->n_evidence < STEPS_EXPLAINED || s == out->longest;
+            const char *why = explained ? why_long(f, s, out->median_ns) : "";
             evidence[finding->n_evidence++] = (struct inq_evidence){
                 -1, "", trace->steps[s].start_ns, trace->steps[s].end_ns,
                 inq_findings_text(f, "step %lld took %s%s%s", (long long)a->steps[s].number,
@@ -409,44 +456,86 @@ static void say_steps(const struct inq_trace *trace, struct inq_findings *f, siz
     }
 }
 
+/* The host's work of known kind whose pauses make up for most of what they lose; NULL: none. */
+static const struct host_work *work_in(const struct inq_account *a, const struct long_steps *out)
+{
+    for (size_t k = 0; k < sizeof host_works / sizeof *host_works; k++) {
+        int64_t sum_ns = 0;
+        for (size_t s = 0; s < a->n_steps; s++) {
+            bool in = is_out(a, s, out->limit_ns) && a->steps[s].pause_ns > 0 &&
+                      host_work_named(a->steps[s].pause_in) == &host_works[k];
+            sum_ns += in ? a->steps[s].pause_ns : 0;
+        }
+        if ((double)sum_ns > EXPLAINED_PART * (double)out->lost_ns) {
+            return &host_works[k];
+        }
+    }
+    return NULL;
+}
+
+/* Whether most of what they lose is compute: what a rank computes longer in one of them than in
+ * another step. */
+static bool are_long_by_compute(const struct inq_account *a, const struct long_steps *out)
+{
+    double sum_ns[2] = {0.0, 0.0};
+    size_t n[2] = {0, 0};
+    for (size_t i = 0; i < a->n_ranks * a->n_steps; i++) {
+        if (a->cells[i].judged) {
+            size_t k = is_out(a, i % a->n_steps, out->limit_ns);
+            sum_ns[k] += (double)a->cells[i].ns[INQ_ACCOUNT_COMPUTE];
+            n[k]++;
+        }
+    }
+    double longer_ns =
+        n[0] > 0 && n[1] > 0 ? sum_ns[1] / (double)n[1] - sum_ns[0] / (double)n[0] : 0.0;
+    return longer_ns * (double)out->n > EXPLAINED_PART * (double)out->lost_ns;
+}
+
+/* What makes them long: pauses of the host and evaluation call for different things. */
+static void say_why_long(struct inq_findings *f, const struct long_steps *out,
+                         struct inq_finding *finding)
+{
+    const struct inq_account *a = f->report->account;
+    const struct host_work *work = work_in(a, out);
+    const char *why = work == NULL ? why_long(f, out->longest, out->median_ns) : "";
+
+    if (work != NULL) {
+        bool one_rank = f->report->trace->n_ranks == 1;
+        finding->title = inq_findings_text(f, "%s: %s", finding->title,
+                                           of_device(f, one_rank ? work->one_title : work->title));
+        finding->advice = work->advice;
+    } else if (why[0] != '\0') {
+        finding->title = inq_findings_text(f, "%s (%s%s)", finding->title,
+                                           out->n > 1 ? "the longest: " : "", why);
+    }
+    if (are_long_by_compute(a, out)) {
+        finding->advice = "Look for evaluation, or for more or longer samples, in these steps.";
+    }
+}
+
 /* Judged steps much longer than the others. */
 static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_account *a = f->report->account;
-    int64_t median_ns = 0;
-    int64_t limit_ns = a->one_interval ? -1 : outlier_limit(a, &median_ns);
-    int64_t lost_ns = 0;
-    size_t out = 0;
-    size_t longest = 0;
+    struct long_steps out = find_long_steps(a);
 
-    for (size_t s = 0; limit_ns >= 0 && s < a->n_steps; s++) {
-        if (is_out(a, s, limit_ns)) {
-            longest = out == 0 || a->steps[s].length_ns > a->steps[longest].length_ns ? s : longest;
-            lost_ns += a->steps[s].length_ns - median_ns;
-            out++;
-        }
-    }
-    if (out == 0 || is_explained(f->report, lost_ns / (int64_t)a->steps_judged)) {
+    if (out.n == 0 || is_explained(f->report, out.lost_ns / (int64_t)a->steps_judged)) {
         return;
     }
     struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_STEP_OUTLIER);
     if (!finding) {
         return;
     }
-    say_steps(trace, f, out, limit_ns, median_ns, finding);
-    inq_findings_set_cost(f, finding, lost_ns / (int64_t)a->steps_judged, a->t_ns);
-    finding->measured = inq_findings_text(f, "%zu of %zu steps above %s", out, a->steps_judged,
-                                          inq_findings_time(f, limit_ns));
-    finding->expected = inq_findings_text(f, "%s, the median", inq_findings_time(f, median_ns));
-    const char *why = why_long(f, longest, median_ns);
-    finding->title = inq_findings_text(f, "%zu of %zu steps took much longer than the others%s%s%s",
-                                       out, a->steps_judged,
-                                       why[0] == '\0' ? ""
-                                       : out > 1      ? " (the longest: "
-                                                      : " (",
-                                       why, why[0] != '\0' ? ")" : "");
+    say_steps(trace, f, &out, finding);
+    inq_findings_set_cost(f, finding, out.lost_ns / (int64_t)a->steps_judged, a->t_ns);
+    finding->measured = inq_findings_text(f, "%zu of %zu steps above %s", out.n, a->steps_judged,
+                                          inq_findings_time(f, out.limit_ns));
+    finding->expected = inq_findings_text(f, "%s, the median", inq_findings_time(f, out.median_ns));
+    finding->title = inq_findings_text(f, "%zu of %zu steps took much longer than the others",
+                                       out.n, a->steps_judged);
     finding->detail =
         inq_findings_text(f, "Measured %s; expected %s.", finding->measured, finding->expected);
+    say_why_long(f, &out, finding);
 }
 
 void inq_findings_from_time(const struct inq_trace *trace, struct inq_findings *findings)

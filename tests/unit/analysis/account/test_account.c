@@ -323,24 +323,39 @@ static void classes__what_the_host_was_in(void **state)
     release(&m);
 }
 
-/* Polling is no work: a gap in which the host only asked is named so, and by nothing else. */
-static void classes__polling_is_no_work(void **state)
+/* The polling that is booked of a gap of 4 ms, in which the host asks so many times from `from_ns`
+ * on, every `every_ns`. */
+static int64_t polling(int times, int64_t from_ns, int64_t every_ns)
 {
-    (void)state;
     struct inq_shard shard;
     made_shard(&shard, "a", 0, 1);
     made_note(&shard, "ProfilerStep#5", 0, 20 * MS, false);
     made_kernel(&shard, GEMM, 7, 1 * MS, 1 * MS, 10 * US, INQ_NONE);
-    made_kernel(&shard, GEMM, 7, 6 * MS, 1 * MS, 5900 * US, INQ_NONE);
-    for (int i = 0; i < 30; i++) {
+    made_kernel(&shard, GEMM, 7, 6 * MS, 1 * MS, 6 * MS, INQ_NONE);
+    for (int i = 0; i < times; i++) {
         inq_str name = made_name(&shard, "cudaEventQuery");
         assert_int_equal(
-            inq_rank_add_call(&shard.ranks[0], 2 * MS + i * 130 * US, 120 * US, name, 0, 0, NULL),
+            inq_rank_add_call(&shard.ranks[0], from_ns + i * every_ns, 10 * US, name, 0, 0, NULL),
             INQ_OK);
     }
     struct made m = account_of(&shard, 1);
-    assert_int_equal(part(&m, INQ_ACCOUNT_HOST, "polling"), 4 * MS);
+    int64_t ns = part(&m, INQ_ACCOUNT_HOST, "polling");
+    assert_int_equal(ns + part(&m, INQ_ACCOUNT_HOST, "not recorded"), 4 * MS);
     release(&m);
+    return ns;
+}
+
+/* Polling is no work: a gap in which the host only asked is named so, and by nothing else. One that
+ * asks now and then, with more than half of the gap in between, does something else. */
+static void classes__polling_is_no_work(void **state)
+{
+    (void)state;
+    assert_int_equal(polling(30, 2 * MS, 130 * US), 4 * MS);
+    assert_int_equal(polling(1000, 2 * MS, 4 * US), 4 * MS); /* more than are looked at */
+    assert_int_equal(polling(1, 4 * MS, 0), 4 * MS);         /* 2 ms before it */
+    assert_int_equal(polling(1, 4 * MS + 1, 0), 0);
+    assert_int_equal(polling(3, 5900 * US, 20 * US), 0);
+    assert_int_equal(polling(0, 0, 0), 0);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */

@@ -160,7 +160,8 @@ static void host_bound__names_what_hosts_mostly_do(void **state)
 {
     (void)state;
     expect_waiting_for("data loading", 2999, "launch work", true);
-    expect_waiting_for("data loading", 3001, "data loading", false);
+    expect_waiting_for("data loading", 3001, "30 % of the time: the GPUs wait for data loading",
+                       false); /* not the 60 % of all that they wait */
     expect_waiting_for("memory allocation", 3001, "memory allocation", false);
     expect_waiting_for("garbage collection", 3001, "garbage collection", false);
     expect_waiting_for("kernel launches", 6000, "launch work", true);
@@ -316,6 +317,65 @@ static void severity__a_long_step_is_not_told_twice(void **state)
     }
 }
 
+/* What is said of a step of twice the length, `more_ns` of which are in the class, the host in
+ * something for `pause_ns` of them. `look_for`: what the advice names; NULL: it is the kind's own.
+ */
+static void expect_long_step(enum inq_account_class cls, int64_t more_ns, const char *pause_in,
+                             int64_t pause_ns, const char *title, const char *look_for)
+{
+    struct judged j = {0};
+    struct inq_account_cell cells[STEPS] = {{0}};
+
+    j.account.trace = &j.trace;
+    j.account.steps = j.account_steps;
+    j.account.cells = cells;
+    j.account.n_steps = STEPS;
+    j.account.n_ranks = j.account.ranks_judged = j.trace.n_ranks = 1;
+    j.trace.ranks = &(struct inq_rank){0};
+    j.trace.steps = j.steps;
+    j.trace.n_steps = STEPS;
+    for (size_t s = 0; s < STEPS; s++) {
+        bool out = s == 1;
+        j.account_steps[s] = (struct inq_account_step){.number = (int64_t)s,
+                                                       .judged = true,
+                                                       .length_ns = out ? 2 * STEP_NS : STEP_NS,
+                                                       .pause_ns = out ? pause_ns : 0,
+                                                       .pause_in = out ? pause_in : ""};
+        cells[s].judged = true;
+        cells[s].ns[cls] = out ? more_ns : 0;
+    }
+    find_all(&j);
+    assert_int_equal(j.findings.n, 1);
+    assert_string_equal(j.findings.at[0].title, title);
+    const char *advice = j.findings.at[0].advice;
+    if (look_for == NULL) {
+        assert_true(advice == NULL || advice[0] == '\0');
+    } else {
+        assert_non_null(strstr(advice, look_for));
+    }
+    forget(&j);
+}
+
+/* A long step says what it is longer by, from a half on, and for what the host paused, above a
+ * half. Who computes longer looks for evaluation, above a half, too. */
+static void severity__a_long_step_says_what_for(void **state)
+{
+    (void)state;
+#define LONG "1 of 12 steps took much longer than the others"
+    expect_long_step(INQ_ACCOUNT_HOST, 5001, "data loading", 5001,
+                     LONG ": the GPU waits for data loading", "num_workers");
+    expect_long_step(INQ_ACCOUNT_HOST, 9000, "data loading", 5000,
+                     LONG " (9.00 us more waiting for the host)", NULL);
+    expect_long_step(INQ_ACCOUNT_HOST, 9000, "not recorded", 9000,
+                     LONG " (9.00 us more waiting for the host)", NULL);
+    expect_long_step(INQ_ACCOUNT_HOST, 5000, "", 0, LONG " (5.00 us more waiting for the host)",
+                     NULL);
+    expect_long_step(INQ_ACCOUNT_HOST, 4999, "", 0, LONG, NULL);
+    expect_long_step(INQ_ACCOUNT_COMPUTE, 5000, "", 0, LONG " (5.00 us more compute)", NULL);
+    expect_long_step(INQ_ACCOUNT_COMPUTE, 5001, "", 0, LONG " (5.00 us more compute)",
+                     "for evaluation, or for more");
+}
+
 static void severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma(void **state)
 {
     (void)state;
@@ -341,6 +401,7 @@ int main(void)
         cmocka_unit_test(host__of_all_ranks_leaves_out_what_is_told_of_one),
         cmocka_unit_test(host__of_one_rank_is_told_in_the_singular),
         cmocka_unit_test(severity__a_long_step_is_not_told_twice),
+        cmocka_unit_test(severity__a_long_step_says_what_for),
         cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
     };
 

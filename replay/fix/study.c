@@ -193,11 +193,15 @@ static bool fits(const struct inq_fix_base *base)
     return recorded_ns <= 0 || fabs((double)off_ns) <= MOST_OFF * (double)recorded_ns;
 }
 
-/* What one step takes, as part of the mean of all judged steps. */
+/* What one step takes, as part of the mean of all judged steps: in proportion, but for pauses of
+ * hosts that only other steps hold. */
 static int64_t of_mean(const struct inq_fix_base *base, int64_t t_ns)
 {
-    bool same = base->info.base_ns == base->info.t_ns || base->info.t_ns <= 0;
-    return same ? t_ns : inq_fix_scaled(t_ns, (double)base->info.base_ns / (double)base->info.t_ns);
+    const struct inq_fix_base_info *info = &base->info;
+    int64_t alike_ns = info->base_ns - base->pauses_ns;
+    bool same = alike_ns == info->t_ns || info->t_ns <= 0;
+    return base->pauses_ns +
+           (same ? t_ns : inq_fix_scaled(t_ns, (double)alike_ns / (double)info->t_ns));
 }
 
 static int predict_one(void *ctx, size_t index, struct inq_err *err)

@@ -565,6 +565,35 @@ const struct inq_fix_base_info *inq_fix_base_info(const struct inq_fix_base *bas
     return &base->info;
 }
 
+/* For how long a host keeps its GPU waiting in a step, on the rank where that is longest. */
+static int64_t host_ns_in(const struct inq_account *account, size_t step)
+{
+    int64_t most_ns = 0;
+    for (size_t r = 0; r < account->n_ranks; r++) {
+        const struct inq_account_cell *cell = &account->cells[r * account->n_steps + step];
+        int64_t ns = cell->judged ? cell->ns[INQ_ACCOUNT_HOST] : 0;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return most_ns;
+}
+
+/* What the mean step holds of hosts' pauses that the one step does not. Op tables do not tell what
+ * hosts do. */
+static int64_t pauses_beyond(const struct inq_account *account, int64_t number)
+{
+    int64_t sum_ns = 0;
+    int64_t own_ns = -1;
+    for (size_t s = 0; !account->op_table && s < account->n_steps; s++) {
+        if (account->steps[s].judged) {
+            int64_t ns = host_ns_in(account, s);
+            sum_ns += ns;
+            own_ns = account->steps[s].number == number ? ns : own_ns;
+        }
+    }
+    int64_t beyond_ns = own_ns >= 0 ? sum_ns / (int64_t)account->steps_judged - own_ns : 0;
+    return beyond_ns > 0 ? beyond_ns : 0;
+}
+
 /* Predictions are told of the account's mean step, as findings are. Where the judged steps cannot
  * be simulated as a whole, the one step stands for them, in proportion. */
 static void set_mean(struct inq_fix_base *base, const struct inq_account *account)
@@ -576,6 +605,9 @@ static void set_mean(struct inq_fix_base *base, const struct inq_account *accoun
     info->mean_t_ns = info->t_ns;
     info->mean_recorded_ns = known ? account->t_ns : info->recorded_ns;
     info->base_ns = known ? account->t_ns : info->t_ns;
+    int64_t longer_ns = info->base_ns - info->t_ns;
+    base->pauses_ns = known && longer_ns > 0 ? pauses_beyond(account, info->step) : 0;
+    base->pauses_ns = base->pauses_ns < longer_ns || longer_ns <= 0 ? base->pauses_ns : longer_ns;
     if (base->study->simulated_ns > 0) { /* also where it is too far off to predict by */
         info->n_simulated = info->n_steps;
         info->mean_t_ns = base->study->simulated_ns;

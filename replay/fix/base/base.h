@@ -10,6 +10,7 @@ struct inq_fix_base {
     struct inq_fix_base_info info;
     int64_t lead_ns;         /* of the recorded step, before its first op */
     int64_t tail_ns;         /* of it, after its last op: the same with every fix */
+    int64_t pauses_ns;       /* of the mean step: what hosts pause beyond the one step */
     struct inq_study *study; /* of a recorded run; run.n_steps 0: nothing to simulate */
 };
 

@@ -278,6 +278,36 @@ static void bases__off_the_record_predict_nothing(void **state)
     }
 }
 
+/* What cuda-graphs gain in a run of one rank. */
+static int64_t gain_of_graphs(const char *spec)
+{
+    struct test_synth t = test_synth_open(spec, NULL);
+    struct studied s = {.run = t.run, .report = t.report};
+    struct inq_err err = {0};
+    const char *const graphs = "cuda-graphs";
+    struct inq_fix_options options = {.specs = &graphs, .n_specs = 1};
+    assert_int_equal(inq_fix_base_of_run(t.run->traces[0], t.report, &s.base, &err), INQ_OK);
+    assert_int_equal(inq_fix_study(s.base, t.report, &options, &s.fixes, &err), INQ_OK);
+    const struct inq_fix *fix = find(&s, graphs);
+    int64_t gain_ns = fix != NULL ? fix->gain_ns : -1;
+    inq_fixes_free(s.fixes);
+    inq_fix_base_free(s.base);
+    test_synth_close(&t);
+    return gain_ns;
+}
+
+/* Pauses of the host in two steps of ten make the mean step three times the usual one: a graph of
+ * launches gains no more by that. */
+static void bases__pauses_are_not_gained_in_proportion(void **state)
+{
+    (void)state;
+#define HOSTS_LOOP "dp=1,steps=10,seed=5,gz=0,layers=8"
+    int64_t without_ns = gain_of_graphs(HOSTS_LOOP);
+    int64_t with_ns =
+        gain_of_graphs(HOSTS_LOOP ",fault=late_host:rank=0:delay=200ms:mode=pause:every=5");
+    assert_in_range(with_ns, without_ns * 8 / 10, without_ns * 12 / 10);
+}
+
 /* ---- studies --------------------------------------------------------------------------------- */
 
 static struct inq_out written(const struct studied *s, enum inq_format format)
@@ -551,6 +581,7 @@ int main(void)
         cmocka_unit_test(job__without_its_late_host_is_several_times_as_fast),
         cmocka_unit_test(bases__without_what_is_repaired_are_not_drawn),
         cmocka_unit_test(bases__off_the_record_predict_nothing),
+        cmocka_unit_test(bases__pauses_are_not_gained_in_proportion),
         cmocka_unit_test(studies__do_not_depend_on_threads),
         cmocka_unit_test(findings__name_fixes_that_can_be_read),
         cmocka_unit_test(validation__by_the_simulator_decides_nothing),

@@ -87,7 +87,7 @@ static double against_alike(const struct inq_check_row *of, const struct inq_sna
  * false alarms. Where ranks share stages so little varies that the least a stage is told for
  * decides: of two ranks each one pair in 1,400 is above, and 99 % are found. Of 1,008 pairs of both
  * kinds that bench_gate made 4 were above, and 95.6 % were found. */
-static const double ABOVE_BY_CHANCE = 0.007;
+static const double ABOVE_BY_CHANCE = 0.006;
 static const double LEAST_AGAINST_ONE = 0.017;
 /* Half of a median's interval in deviations of the mean of the middle values, of ten normal steps;
  * 2.4 of a hundred. */

@@ -166,7 +166,7 @@ static bool is_held(const struct gains *g, const struct inq_candidate *candidate
 static uint64_t seen_of(const struct inq_candidate *candidate, uint64_t steps)
 {
     return candidate->late_steps > 0 && steps > candidate->late_steps ? candidate->late_steps
-                                                                       : steps;
+                                                                      : steps;
 }
 
 /* What was spread over the steps in which a candidate was late, in the fewer in which it costs. */

@@ -50,9 +50,10 @@ static void build_causes(const struct inq_context *context, struct inq_table *ta
         return;
     }
     table->title = "Known root causes, tested by taking each away";
-    table->note = "saves: with its ops as long as their like, so a longer stage loses work; a finding "
-                  "moves the work to other stages and gains less; of loss: of what T takes longer "
-                  "than T ideal; 100: all of it or more";
+    table->note =
+        "saves: with its ops as long as their like, so a longer stage loses work; a finding "
+        "moves the work to other stages and gains less; of loss: of what T takes longer "
+        "than T ideal; 100: all of it or more";
     inq_table_unit(table, w->t_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "cause");
     inq_table_column_ns(table, "saves");

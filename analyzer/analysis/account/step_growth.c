@@ -101,6 +101,22 @@ static bool is_activity(const struct inq_note *note)
     return !note->on_gpu && note->kind != INQ_NOTE_STEP && note->kind != INQ_NOTE_COMM;
 }
 
+/* What of a note lies in the step, and in other judged ones. `first`: a step before which none of it
+ * lies. */
+static void add_note(const struct inq_account *a, uint32_t r, size_t step, size_t first,
+                     const struct inq_note *note, struct activity *activity)
+{
+    for (size_t s = first; s < a->n_steps; s++) {
+        const struct inq_account_cell *cell = inq_account_cell_at(a, r, s);
+        double ns = cell->judged ? in_cell_ns(note, cell) : 0.0;
+        activity->ns += s == step ? ns : 0.0;
+        activity->elsewhere_ns += s == step ? 0.0 : ns;
+        if (cell->judged && cell->end_ns >= note->start_ns + note->dur_ns) {
+            break;
+        }
+    }
+}
+
 /* Sums the rank's annotations by name; `list` has room for all. */
 static int sum_activities(const struct inq_account *a, uint32_t r, size_t step,
                           struct activity *list, size_t *n, struct inq_err *err)
@@ -127,15 +143,7 @@ static int sum_activities(const struct inq_account *a, uint32_t r, size_t step,
         while (first < a->n_steps && inq_account_cell_at(a, r, first)->end_ns <= before_ns) {
             first++;
         }
-        for (size_t s = first; s < a->n_steps; s++) {
-            const struct inq_account_cell *cell = inq_account_cell_at(a, r, s);
-            double ns = cell->judged ? in_cell_ns(note, cell) : 0.0;
-            list[k].ns += s == step ? ns : 0.0;
-            list[k].elsewhere_ns += s == step ? 0.0 : ns;
-            if (cell->judged && cell->end_ns >= note->start_ns + note->dur_ns) {
-                break;
-            }
-        }
+        add_note(a, r, step, first, note, &list[k]);
     }
     inq_map_release(&at);
     return code;

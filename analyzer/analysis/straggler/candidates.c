@@ -383,14 +383,14 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
     if (gaps.n > 0 && !candidate->spread) {
         candidate->running = inq_trace_str(q->trace, gaps.at[0].running);
     }
-    if (code == INQ_OK && candidate->spread) {
+    if (candidate->spread) {
         code = compare_calls(q, delay->rank, &candidate->call_ratio, err);
     }
     /* Idle though launched in time: something else delayed it, the host is only the likeliest. */
     if (2 * gaps.late_ns < gaps.idle_ns && candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
         candidate->confidence--;
     }
-    return add_gap_evidence(q, delay->rank, &gaps, candidate, err);
+    return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, candidate, err) : code;
 }
 
 /* What a rank takes longer for. */

@@ -132,7 +132,7 @@ static int each_row(struct nsys *nsys, const char *table, const char *const *col
         }
         code = handle(nsys, row, err);
         if (code == INQ_OK && ++nsys->row % ASK_EVERY == 0) {
-            code = inq_source_ask(nsys->source, &nsys->full, err);
+            code = inq_source_ask(nsys->source, -1, &nsys->full, err);
         }
         if (code != INQ_OK || nsys->full) {
             break;

@@ -239,15 +239,26 @@ static int take_piece(const struct lines *l, const struct piece *piece, struct i
 
 /* ---- the cores ------------------------------------------------------------------------------- */
 
-/* With the mutex held: takes the oldest piece. */
+/* With the mutex held: takes the oldest piece. The source may want an end behind it, however much
+ * was read: what is cut does not depend on the cores. */
 static int take_next(struct lines *l, struct inq_err *err)
 {
+    struct piece *piece = &l->pieces[l->taken % l->n_pieces];
+    bool stop = false;
     l->busy = true;
     (void)pthread_mutex_unlock(&l->mutex);
-    int code = take_piece(l, &l->pieces[l->taken % l->n_pieces], err);
+    int code = take_piece(l, piece, err);
+    if (code == INQ_OK && !piece->ends) {
+        int64_t end = piece->offset + (int64_t)piece->n_text;
+        code = inq_source_ask(l->window.source, end, &stop, err);
+    }
     (void)pthread_mutex_lock(&l->mutex);
     l->busy = false;
     l->taken++;
+    if (stop) {
+        l->ended = true;
+        l->read = l->taken;
+    }
     return code;
 }
 

@@ -334,13 +334,14 @@ static void merge_damage(struct inq_source *source)
 }
 
 /* Asks the owner; at a limit the source ends. */
-static int ask(struct inq_source *source, struct inq_err *err)
+static int ask(struct inq_source *source, int64_t offset, struct inq_err *err)
 {
     if (source->options.tick == NULL) {
         return INQ_OK;
     }
     int code = source->options.tick(source->options.tick_ctx, err);
     if (code == INQ_LIMIT) {
+        source->delivered = offset >= 0 ? (uint64_t)offset : source->delivered;
         source->damage.first_offset[INQ_DAMAGE_LIMIT] = (int64_t)source->delivered;
         source->damage.count[INQ_DAMAGE_LIMIT] = 1;
         source->at_end = true;
@@ -352,9 +353,9 @@ static int ask(struct inq_source *source, struct inq_err *err)
     return code;
 }
 
-int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err)
+int inq_source_ask(struct inq_source *source, int64_t offset, bool *stop, struct inq_err *err)
 {
-    int code = ask(source, err);
+    int code = ask(source, offset, err);
     *stop = source->damage.count[INQ_DAMAGE_LIMIT] > 0;
     return code;
 }
@@ -364,7 +365,7 @@ int inq_source_take(struct inq_source *source, char **bytes, size_t *n, const vo
 {
     *n = 0;
     *bytes = NULL;
-    int code = source->at_end ? INQ_OK : ask(source, err);
+    int code = source->at_end ? INQ_OK : ask(source, -1, err);
     source->note = *note = NULL;
     if (code != INQ_OK || source->at_end) {
         return code;

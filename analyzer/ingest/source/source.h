@@ -75,9 +75,10 @@ typedef void (*inq_source_work)(const char *bytes, size_t n, void *note);
  * Fails with INQ_NOMEM. */
 int inq_source_work_ahead(struct inq_source *source, inq_source_work work, size_t note_size,
                           struct inq_err *err);
-/* For readers that have the file read by something else: asks `tick` as inq_source_next does,
- * without delivering. *stop: it wants the source to end here (counted as LIMIT). */
-int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err);
+/* For readers that have the file read by something else, or that are behind what was delivered:
+ * asks `tick` as inq_source_next does, without delivering. *stop: it wants the source to end here
+ * (counted as LIMIT). `offset`: where that is in the document; -1: behind what was delivered. */
+int inq_source_ask(struct inq_source *source, int64_t offset, bool *stop, struct inq_err *err);
 
 bool inq_source_compressed(const struct inq_source *source);
 /* Whether its bytes are those of the file at inq_source_path, as they are; *size gets the bytes on

@@ -736,7 +736,7 @@ int inq_xla_read_device(struct inq_xla_file *file, const struct inq_xla_plane *p
     while (code == INQ_OK && !file->full && inq_xla_next_line(&rest, &line)) {
         code = read_line(&d, &line, err);
         if (code == INQ_OK && !file->full) { /* the source may want an end */
-            code = inq_source_ask(file->source, &file->full, err);
+            code = inq_source_ask(file->source, -1, &file->full, err);
         }
     }
     rank = &file->shard->ranks[d.rank];

@@ -439,7 +439,7 @@ static int xla_read_host(struct inq_xla_file *file, const struct inq_xla_plane *
             code = read_event(&h, &event, err);
         }
         if (code == INQ_OK && !file->full) {
-            code = inq_source_ask(file->source, &file->full, err);
+            code = inq_source_ask(file->source, -1, &file->full, err);
         }
     }
     return code;

@@ -101,8 +101,8 @@ static bool is_activity(const struct inq_note *note)
     return !note->on_gpu && note->kind != INQ_NOTE_STEP && note->kind != INQ_NOTE_COMM;
 }
 
-/* What of a note lies in the step, and in other judged ones. `first`: a step before which none of it
- * lies. */
+/* What of a note lies in the step, and in other judged ones. `first`: a step before which none of
+ * it lies. */
 static void add_note(const struct inq_account *a, uint32_t r, size_t step, size_t first,
                      const struct inq_note *note, struct activity *activity)
 {

@@ -155,18 +155,18 @@ static void from_other_runs(const struct inq_trace *trace, struct inq_findings *
     }
     const struct inq_rank *first = &trace->ranks[ranks[0]];
     int64_t off_ns = first->first_ns - job_ns[0];
+    const char *off = long_time(f, off_ns < 0 ? -off_ns : off_ns);
+    const char *side = off_ns < 0 ? "before" : "after";
     inq_findings_set_ranks(f, finding, ranks, n);
     finding->severity = INQ_SEVERITY_MEDIUM;
     finding->confidence = INQ_CONFIDENCE_SUPPORTED;
     finding->measured = inq_findings_text(
         f, "%s: recorded %s %s the others",
-        first->file < trace->n_files ? trace->files[first->file].path : "a file",
-        long_time(f, off_ns < 0 ? -off_ns : off_ns), off_ns < 0 ? "before" : "after");
+        first->file < trace->n_files ? trace->files[first->file].path : "a file", off, side);
     finding->expected = "files that were recorded at the same time";
     finding->title = inq_findings_text(
         f, "%s %s recorded %s %s the others: another run's file, or a clock that is wrong",
-        inq_findings_rank_list(f, ranks, n, true), n == 1 ? "was" : "were",
-        long_time(f, off_ns < 0 ? -off_ns : off_ns), off_ns < 0 ? "before" : "after");
+        inq_findings_rank_list(f, ranks, n, true), n == 1 ? "was" : "were", off, side);
     finding->detail = inq_findings_text(
         f, "Measured %s; its collectives align with nobody's, so no waiting for it is known.",
         finding->measured);

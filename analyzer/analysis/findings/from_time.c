@@ -341,12 +341,11 @@ static void from_view(struct inq_findings *f, const struct view *view)
     if (view->too != view->cls) {
         left.all_ns += a->class_ns[view->too];
     }
+    left.ns = left.all_ns;
     if (view->cls == INQ_ACCOUNT_HOST) {
         left.told_ns = late_hosts_ns(f, &left.whose);
         left.all_ns -= left.told_ns;
-    }
-    left.ns = left.all_ns;
-    if (view->cls == INQ_ACCOUNT_HOST) {
+        left.ns = left.all_ns;
         work = work_of_hosts(a, left.told_ns, &left.ns);
     }
     struct view narrow = work != NULL ? narrowed(view, work) : *view;
@@ -417,11 +416,12 @@ static const char *why_long(struct inq_findings *f, size_t s, int64_t median_ns)
 struct long_steps {
     int64_t limit_ns, median_ns, lost_ns;
     size_t n, longest;
+    const char *why; /* the longest is so long; "" not known */
 };
 
 static struct long_steps find_long_steps(const struct inq_account *a)
 {
-    struct long_steps out = {.limit_ns = -1};
+    struct long_steps out = {.limit_ns = -1, .why = ""};
     out.limit_ns = a->one_interval ? -1 : outlier_limit(a, &out.median_ns);
     for (size_t s = 0; out.limit_ns >= 0 && s < a->n_steps; s++) {
         if (is_out(a, s, out.limit_ns)) {
@@ -445,8 +445,10 @@ static void say_steps(const struct inq_trace *trace, struct inq_findings *f,
 
     for (size_t s = 0; evidence && s < a->n_steps; s++) {
         if (is_out(a, s, out->limit_ns)) {
-            bool explained = finding->n_evidence < STEPS_EXPLAINED || s == out->longest;
-            const char *why = explained ? why_long(f, s, out->median_ns) : "";
+            const char *why = s == out->longest ? out->why
+                              : finding->n_evidence < STEPS_EXPLAINED
+                                  ? why_long(f, s, out->median_ns)
+                                  : "";
             evidence[finding->n_evidence++] = (struct inq_evidence){
                 -1, "", trace->steps[s].start_ns, trace->steps[s].end_ns,
                 inq_findings_text(f, "step %lld took %s%s%s", (long long)a->steps[s].number,
@@ -497,16 +499,15 @@ static void say_why_long(struct inq_findings *f, const struct long_steps *out,
 {
     const struct inq_account *a = f->report->account;
     const struct host_work *work = work_in(a, out);
-    const char *why = work == NULL ? why_long(f, out->longest, out->median_ns) : "";
 
     if (work != NULL) {
         bool one_rank = f->report->trace->n_ranks == 1;
         finding->title = inq_findings_text(f, "%s: %s", finding->title,
                                            of_device(f, one_rank ? work->one_title : work->title));
         finding->advice = work->advice;
-    } else if (why[0] != '\0') {
+    } else if (out->why[0] != '\0') {
         finding->title = inq_findings_text(f, "%s (%s%s)", finding->title,
-                                           out->n > 1 ? "the longest: " : "", why);
+                                           out->n > 1 ? "the longest: " : "", out->why);
     }
     if (are_long_by_compute(a, out)) {
         finding->advice = "Look for evaluation, or for more or longer samples, in these steps.";
@@ -526,6 +527,7 @@ static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
     if (!finding) {
         return;
     }
+    out.why = why_long(f, out.longest, out.median_ns);
     say_steps(trace, f, &out, finding);
     inq_findings_set_cost(f, finding, out.lost_ns / (int64_t)a->steps_judged, a->t_ns);
     finding->measured = inq_findings_text(f, "%zu of %zu steps above %s", out.n, a->steps_judged,

@@ -107,7 +107,6 @@ bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
            (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < SPARED_OTHER);
 }
 
-/* Of a fault that comes and goes, in the steps in which it is there. */
 static bool comes_and_goes(const struct inq_delay *delay)
 {
     return delay->seen > 0 && delay->seen < delay->steps;
@@ -128,6 +127,7 @@ static double ratio_of_kernels(const struct inq_delay *delay, const struct inq_k
     return counted ? ratio : 1.0 + (ratio - 1.0) * (double)delay->steps / (double)delay->seen;
 }
 
+/* Of a fault that comes and goes, in the steps in which it is there. */
 static double ratio_when_slow(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
 {
     bool sometimes = comes_and_goes(delay) && delay->peers_compute_ns > 0.0;

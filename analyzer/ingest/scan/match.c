@@ -6,16 +6,6 @@
 
 #include <string.h>
 
-static inline uint64_t load8(const void *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
 /* A bit for each byte of the word that is zero. */
 static inline uint64_t zero_bytes(uint64_t word)
 {
@@ -34,7 +24,7 @@ static inline uint64_t mask_of(const char *p, char c)
     uint64_t wanted = UINT64_C(0x0101010101010101) * (unsigned char)c;
     uint64_t mask = 0;
     for (unsigned i = 0; i < 8; i++) {
-        mask |= zero_bytes(load8(p + (size_t)8 * i) ^ wanted) << (8 * i);
+        mask |= zero_bytes(inq_digits_load(p + (size_t)8 * i) ^ wanted) << (8 * i);
     }
     return mask;
 }

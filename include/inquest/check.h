@@ -119,6 +119,7 @@ struct inq_measure {
     double low, high;            /* NaN: not known */
     uint64_t n;                  /* steps behind it; 0: exact */
     char who[96];                /* whom or what it is the value of; "" nobody stands out */
+    bool several;                /* who: a host or several ranks */
     size_t n_runs;              /* of a baseline of several runs, of which it is the mean; else 0 */
     double runs[INQ_POOL_MOST]; /* [n_runs] their values, oldest first */
 };

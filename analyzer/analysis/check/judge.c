@@ -670,8 +670,7 @@ static const char *whose(const struct inq_check *check, const struct inq_check_r
     const struct inq_check_row *peer = row->now.kind == INQ_MEASURE_COMPUTE
                                            ? row_like(check, row, INQ_MEASURE_SLOWEST_RANK)
                                            : NULL;
-    bool several = row->now.who[0] != '\0' && strncmp(row->now.who, "rank ", 5) != 0;
-    return peer != NULL && !peer->pass && !several ? peer->now.who : row->now.who;
+    return peer != NULL && !peer->pass && !row->now.several ? peer->now.who : row->now.who;
 }
 
 /* By most of the step's growth at least. */

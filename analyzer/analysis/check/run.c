@@ -30,6 +30,7 @@ struct measurer {
     double *ratios;  /* [the most values that a measure has] */
     size_t n_ratios;
     char who[sizeof((struct inq_measure *)0)->who]; /* of the measure that is added next */
+    bool several;                                   /* of the same: `who` are several ranks */
 };
 
 /* A rank this part above the others is named; less is noise. Hosts differ by more: where the mean
@@ -80,7 +81,9 @@ static void tear_down(struct measurer *m)
 static void take_name(struct measurer *m, struct inq_measure *measure)
 {
     memcpy(measure->who, m->who, sizeof measure->who);
+    measure->several = m->several;
     m->who[0] = '\0';
+    m->several = false;
 }
 
 static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char *suffix, size_t n)
@@ -128,6 +131,7 @@ static void name_ranks(struct measurer *m, enum inq_step_part part, uint32_t rol
         spared += ns >= 0.0 && !in && same;
         second = in && rank != most ? rank : second;
     }
+    m->several = n > 1;
     if (n <= 1) {
         name_one(m, most);
     } else if (elsewhere == 0 && spared == 0 && most->host[0] != '\0') {

@@ -663,17 +663,38 @@ static void add_parts(struct causing *x, const enum inq_loss *rest, size_t n)
     }
 }
 
-/* Whether what is there explains a fifth of the change; the rest are consequences that cannot be
- * followed to it. */
+/* Whether what is there explains a fifth of the change, alone or the first two together (of those
+ * that hide each other neither does alone); the rest are consequences that cannot be followed to
+ * it.
+ */
 static bool explains(const struct inq_comparison *c)
 {
     int64_t sign = c->loss_total_ns < 0 ? -1 : 1;
+    int64_t together_ns = 0;
     for (size_t i = 0; i < c->n_causes; i++) {
-        if (5 * sign * c->causes[i].ns > sign * c->loss_total_ns) {
+        const struct inq_compared_cause *cause = &c->causes[i];
+        together_ns += i < 2 && cause->simulated ? cause->in_order_ns : 0;
+        if (5 * sign * cause->ns > sign * c->loss_total_ns ||
+            5 * sign * together_ns > sign * c->loss_total_ns) {
             return true;
         }
     }
     return false;
+}
+
+/* Causes from `first` on, each before those that cost less. */
+static void put_in_order(struct inq_comparison *c, size_t first)
+{
+    int64_t sign = c->loss_total_ns < 0 ? -1 : 1;
+    for (size_t i = first; i < c->n_causes; i++) {
+        struct inq_compared_cause cause = c->causes[i];
+        size_t at = i;
+        while (at > 0 && sign * c->causes[at - 1].ns < sign * cause.ns) {
+            c->causes[at] = c->causes[at - 1];
+            at--;
+        }
+        c->causes[at] = cause;
+    }
 }
 
 /* ---- links -----------------------------------------------------------------------------------*/
@@ -788,14 +809,16 @@ int inq_compare_causes(struct inq_comparison *c, const struct inq_run_record *p,
         add_owns(&x);
         add_colls(&x);
         add_parts(&x, links, sizeof links / sizeof *links);
-        if (!explains(c)) {
-            add_parts(&x, rest, sizeof rest / sizeof *rest);
-        }
     }
     if (code != INQ_OK || x.no_memory) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
     } else {
         code = inq_compare_swap(c, p, reports, x.swaps, err);
+    }
+    if (code == INQ_OK && x.n > 0 && !explains(c)) {
+        size_t n = c->n_causes;
+        add_parts(&x, rest, sizeof rest / sizeof *rest);
+        put_in_order(c, n);
     }
     for (size_t i = 0; code == INQ_OK && i < c->n_causes; i++) {
         if (c->causes[i].n_ranks == 0) { /* of a transfer; its own costs name ranks already */

@@ -105,11 +105,15 @@ static int main_loss(const struct inq_compared_coll *coll, int sign)
     return best;
 }
 
+/* Where they differ: what crosses the bus grows with the group, though each rank passes as much. */
 static const char *say_groups(const struct inq_comparison *c, const struct inq_compared_coll *coll)
 {
+    bool other = coll->group_size[0] > 0 && coll->group_size[1] > 0 &&
+                 coll->group_size[0] != coll->group_size[1];
     const char *text =
-        inq_arena_asprintf(c->arena, ", groups of %" PRId32 " ranks, %" PRId32 " before",
-                           coll->group_size[1], coll->group_size[0]);
+        other ? inq_arena_asprintf(c->arena, ", groups of %" PRId32 " ranks, %" PRId32 " before",
+                                   coll->group_size[1], coll->group_size[0])
+              : "";
     return text != NULL ? text : "";
 }
 
@@ -125,20 +129,16 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
         const char *work =
             c->work == 1.0 ? ""
                            : inq_arena_asprintf(c->arena, ", with %.3g times the work", c->work);
-        /* what crosses the bus grows with the group, though each rank passes as much */
-        bool other_groups = coll->group_size[0] > 0 && coll->group_size[1] > 0 &&
-                            coll->group_size[0] != coll->group_size[1];
         text = inq_arena_asprintf(
-            c->arena, "mostly %s bytes for the work (%s): %s per rank and step, %s before%s%s",
-            less ? "fewer" : "more", part,
+            c->arena, "mostly %s bytes for the work: %s per rank and step, %s before%s%s",
+            less ? "fewer" : "more",
             inq_size_format(coll->bytes[1], INQ_SIZE_DECIMAL, now, sizeof now),
-            inq_size_format(coll->bytes[0], INQ_SIZE_DECIMAL, was, sizeof was),
-            other_groups ? say_groups(c, coll) : "", work != NULL ? work : "");
+            inq_size_format(coll->bytes[0], INQ_SIZE_DECIMAL, was, sizeof was), say_groups(c, coll),
+            work != NULL ? work : "");
     } else if (loss == INQ_LOSS_BANDWIDTH) {
-        text =
-            inq_arena_asprintf(c->arena, "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before%s",
-                               less ? "more" : "less", part, coll->busbw_gbps[1],
-                               coll->busbw_gbps[0], say_groups(c, coll));
+        text = inq_arena_asprintf(c->arena, "mostly %s bandwidth: busbw %.3g GB/s, %.3g before%s",
+                                  less ? "more" : "less", coll->busbw_gbps[1], coll->busbw_gbps[0],
+                                  say_groups(c, coll));
     } else if (loss == INQ_LOSS_WAITING) {
         text = inq_arena_asprintf(
             c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",

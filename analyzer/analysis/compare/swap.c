@@ -5,7 +5,8 @@
  * A rank's compute, host time or copies are swapped by rank order: its longest step gets the
  * longest of the other run, and so on, so that faults of single steps keep their place; where it is
  * not the sums of steps that differ, kernel by kernel of a name. Transfers of a kind of collective,
- * and those between stages, are scaled to the sum that they have there. */
+ * group by group, and those between stages, pair by pair, are scaled to the sum that they have
+ * there: a link that is slow in one run is slow for its group, not for all groups a little. */
 #include "analysis/compare/compare.h"
 
 #include "analysis/straggler/straggler.h"
@@ -24,6 +25,14 @@ static const double ALIKE = 0.05;
 /* So many are chosen by what they gain after those before them; more than that are never told. */
 enum { CHOSEN = 4 };
 
+/* Collectives of a class in one group; transfers from one rank to another. */
+struct swap_group {
+    uint32_t cls;   /* as in the record; INQ_RECORD_P2P */
+    uint64_t whose; /* class and ranks, as other runs have them, too */
+    double ns;      /* transfers, per counted step */
+    double left;    /* what is left of them */
+};
+
 /* One of the runs, in the simulator. */
 struct swap_side {
     const struct inq_run_record *p, *other;
@@ -31,13 +40,12 @@ struct swap_side {
     bool asked, fine;   /* fine: it can be simulated, over steps that count */
     size_t n_places;    /* ranks times steps of the graph */
     size_t n_counted;   /* of these steps */
-    uint32_t *class_of; /* [ops] as in the record; INQ_NONE: no transfer of a step that counts */
-    double p2p_ns;      /* sum of transfers between stages, per counted step */
-    double *factor;     /* [2 * n_places] what is left of compute and copies */
-    double *kernels;    /* [ops] the same kernel by kernel; NULL: nothing changes */
-    int64_t *host_ns;   /* [n_places] that hosts take less */
-    double *transfers;  /* [classes] what is left of them */
-    double p2p;
+    uint32_t *group_of; /* [ops] into groups; INQ_NONE: no transfer of a step that counts */
+    struct swap_group *groups;
+    size_t n_groups, cap_groups;
+    double *factor;   /* [2 * n_places] what is left of compute and copies */
+    double *kernels;  /* [ops] the same kernel by kernel; NULL: nothing changes */
+    int64_t *host_ns; /* [n_places] that hosts take less */
 };
 
 struct swapping {
@@ -63,46 +71,89 @@ static bool counts(const struct swap_side *s, size_t ordinal)
 
 /* ---- a run in the simulator ------------------------------------------------------------------ */
 
-/* The class of each collective that is in a step that counts, by op. */
+/* Of a class and the ranks of a process group, or of the ends of a transfer: what another run has,
+ * too. */
+static uint64_t whose(const struct swap_side *s, uint32_t cls, const struct inq_collective *coll)
+{
+    const struct inq_trace *trace = s->study.trace;
+    uint64_t hash = cls;
+    if (cls == INQ_RECORD_P2P) {
+        for (uint32_t m = 0; m < coll->n_members; m++) {
+            const struct inq_member *member = &trace->members[coll->first_member + m];
+            hash = inq_hash_u64(hash + (uint64_t)(uint32_t)trace->ranks[member->rank].rank);
+        }
+        return hash;
+    }
+    const struct inq_record_coll *c = &s->p->classes[cls];
+    hash = inq_hash_u64((uint64_t)c->kind + inq_hash_bytes(c->role, strlen(c->role)));
+    if (coll->group < trace->n_groups) {
+        const struct inq_group *group = &trace->groups[coll->group];
+        hash += inq_hash_bytes(group->ranks, group->n_ranks * sizeof *group->ranks);
+    }
+    return inq_hash_u64(hash);
+}
+
+/* *group: that of a collective, which is added when it is new. */
+static int group_of(struct swap_side *s, struct inq_map *known, uint32_t cls,
+                    const struct inq_collective *coll, uint32_t *group, struct inq_err *err)
+{
+    uint64_t key = whose(s, cls, coll);
+    if (inq_map_get(known, key, group)) {
+        return INQ_OK;
+    }
+    int code =
+        inq_mem_grow(&s->groups, &s->cap_groups, s->n_groups + 1, sizeof *s->groups, SIZE_MAX, err);
+    code = code == INQ_OK ? inq_map_put(known, key, (uint32_t)s->n_groups, err) : code;
+    if (code == INQ_OK) {
+        *group = (uint32_t)s->n_groups;
+        s->groups[s->n_groups++] = (struct swap_group){.cls = cls, .whose = key};
+    }
+    return code;
+}
+
+/* The group of each collective that is in a step that counts, by op. */
 static int find_transfers(struct swap_side *s, struct inq_err *err)
 {
     const struct inq_trace *trace = s->study.trace;
     const struct inq_counterfactual *run = &s->study.run;
-    struct inq_map class_of_event = {0};
+    struct inq_map group_of_event = {0};
+    struct inq_map known = {0};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < trace->n_collectives; i++) {
         const struct inq_collective *coll = &trace->collectives[i];
-        for (uint32_t m = 0; s->p->class_of[i] != INQ_NONE && m < coll->n_members; m++) {
+        uint32_t group = INQ_NONE;
+        bool in = s->p->class_of[i] != INQ_NONE;
+        code = in ? group_of(s, &known, s->p->class_of[i], coll, &group, err) : code;
+        for (uint32_t m = 0; in && code == INQ_OK && m < coll->n_members; m++) {
             const struct inq_member *member = &trace->members[coll->first_member + m];
             uint64_t key = (uint64_t)member->rank << 32 | member->event;
-            code =
-                code == INQ_OK ? inq_map_put(&class_of_event, key, s->p->class_of[i], err) : code;
+            code = inq_map_put(&group_of_event, key, group, err);
         }
     }
     for (size_t i = 0; code == INQ_OK && i < run->g.graph->n_ops; i++) {
         const struct inq_trace_op *what = &run->g.ops[i];
         uint64_t key = (uint64_t)what->rank << 32 | what->row;
-        bool known = !what->host && inq_counterfactual_judged(run, i) &&
-                     counts(s, (size_t)run->step_of[i]) &&
-                     inq_map_get(&class_of_event, key, &s->class_of[i]);
-        s->class_of[i] = known ? s->class_of[i] : INQ_NONE;
-        bool p2p = s->class_of[i] == INQ_RECORD_P2P;
-        s->p2p_ns += p2p ? (double)run->recorded_dur_ns[i] / (double)s->n_counted : 0.0;
+        uint32_t group = INQ_NONE;
+        bool in = !what->host && inq_counterfactual_judged(run, i) &&
+                  counts(s, (size_t)run->step_of[i]) && inq_map_get(&group_of_event, key, &group);
+        s->group_of[i] = in ? group : INQ_NONE;
+        if (in) {
+            s->groups[group].ns += (double)run->recorded_dur_ns[i] / (double)s->n_counted;
+        }
     }
-    inq_map_release(&class_of_event);
+    inq_map_release(&group_of_event);
+    inq_map_release(&known);
     return code;
 }
 
 static int alloc_side(struct swap_side *s, struct inq_err *err)
 {
     s->n_places = s->study.trace->n_ranks * s->study.run.n_steps;
-    s->class_of = inq_mem_alloc((s->study.run.g.graph->n_ops + 1) * sizeof *s->class_of);
+    s->group_of = inq_mem_alloc((s->study.run.g.graph->n_ops + 1) * sizeof *s->group_of);
     s->factor = inq_mem_alloc((2 * s->n_places + 1) * sizeof *s->factor);
     s->host_ns = inq_mem_alloc((s->n_places + 1) * sizeof *s->host_ns);
-    s->transfers = inq_mem_alloc((s->p->n_classes + 1) * sizeof *s->transfers);
-    return s->class_of != NULL && s->factor != NULL && s->host_ns != NULL && s->transfers != NULL
-               ? INQ_OK
-               : no_memory(err);
+    bool whole = s->group_of != NULL && s->factor != NULL && s->host_ns != NULL;
+    return whole ? INQ_OK : no_memory(err);
 }
 
 static void forget(struct swap_side *s)
@@ -110,13 +161,12 @@ static void forget(struct swap_side *s)
     for (size_t k = 0; k < 2 * s->n_places; k++) {
         s->factor[k] = 1.0;
     }
-    for (size_t i = 0; i < s->p->n_classes; i++) {
-        s->transfers[i] = 1.0;
+    for (size_t i = 0; i < s->n_groups; i++) {
+        s->groups[i].left = 1.0;
     }
     memset(s->host_ns, 0, s->n_places * sizeof *s->host_ns);
     inq_mem_free(s->kernels);
     s->kernels = NULL;
-    s->p2p = 1.0;
 }
 
 /* Makes the graph of one run, once. */
@@ -146,11 +196,11 @@ static int ask_side(struct swapping *x, int which, struct inq_err *err)
 static void release_side(struct swap_side *s)
 {
     inq_study_release(&s->study);
-    inq_mem_free(s->class_of);
+    inq_mem_free(s->group_of);
+    inq_mem_free(s->groups);
     inq_mem_free(s->factor);
     inq_mem_free(s->kernels);
     inq_mem_free(s->host_ns);
-    inq_mem_free(s->transfers);
 }
 
 /* Simulates with what is to be left: what a step that counts takes less. */
@@ -168,11 +218,10 @@ static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
         }
         uint8_t cls = s->study.trace->ranks[what->rank].events.cls[what->row];
         size_t place = what->rank * run->n_steps + (size_t)run->step_of[i];
-        double left = cls == INQ_CLASS_COMPUTE                     ? s->factor[2 * place]
-                      : cls == INQ_CLASS_COPY                      ? s->factor[2 * place + 1]
-                      : s->class_of[i] == INQ_RECORD_P2P           ? s->p2p
-                      : s->class_of[i] < (uint32_t)s->p->n_classes ? s->transfers[s->class_of[i]]
-                                                                   : 1.0;
+        double left = cls == INQ_CLASS_COMPUTE     ? s->factor[2 * place]
+                      : cls == INQ_CLASS_COPY      ? s->factor[2 * place + 1]
+                      : s->group_of[i] != INQ_NONE ? s->groups[s->group_of[i]].left
+                                                   : 1.0;
         left *= s->kernels != NULL ? s->kernels[i] : 1.0;
         run->dur_ns[i] = llround((double)run->dur_ns[i] * left);
     }
@@ -437,22 +486,52 @@ static int swap_kernels(const struct swapping *x, struct swap_side *s,
 
 /* ---- a cause ----------------------------------------------------------------------------------*/
 
-static bool is_class(const struct inq_record_coll *cls, const struct inq_compared_coll *coll)
+/* Whether a class is that of the comparison; `coll` NULL: transfers between stages. */
+static bool is_class(const struct swap_side *s, uint32_t cls, const struct inq_compared_coll *coll)
 {
     char name[160];
-    (void)snprintf(name, sizeof name, "%s over %s", inq_coll_kind_text(cls->kind), cls->role);
+    if (coll == NULL || cls == INQ_RECORD_P2P) {
+        return coll == NULL && cls == INQ_RECORD_P2P;
+    }
+    const struct inq_record_coll *c = &s->p->classes[cls];
+    (void)snprintf(name, sizeof name, "%s over %s", inq_coll_kind_text(c->kind), c->role);
     return strcmp(name, coll->name) == 0;
 }
 
-static void swap_transfers(const struct swapping *x, int which,
+/* Transfers of the class per rank: a collective's as compared, those between stages as simulated.
+ */
+static double sum_of(const struct swapping *x, int which, const struct inq_compared_coll *coll)
+{
+    const struct swap_side *s = &x->side[which];
+    double sum = 0.0;
+    for (size_t i = 0; coll == NULL && i < s->n_groups; i++) {
+        sum += is_class(s, s->groups[i].cls, coll) ? s->groups[i].ns : 0.0;
+    }
+    return coll != NULL ? (double)coll->transfer_ns[which] : sum / (double)s->p->n_ranks;
+}
+
+/* A group that the other run does not have (none is known where it cannot be simulated) gets what
+ * all of the class have in common. False: that is not known. */
+static bool swap_transfers(const struct swapping *x, int which,
                            const struct inq_compared_coll *coll)
 {
     const struct swap_side *s = &x->side[which];
-    double own = (double)coll->transfer_ns[which];
-    double other = x->c->work * (double)coll->transfer_ns[1 - which];
-    for (size_t i = 0; own > 0.0 && i < s->p->n_classes; i++) {
-        s->transfers[i] = is_class(&s->p->classes[i], coll) ? other / own : s->transfers[i];
+    const struct swap_side *other = &x->side[1 - which];
+    double own_ns = sum_of(x, which, coll);
+    double other_ns = x->c->work * sum_of(x, 1 - which, coll);
+    bool known = own_ns > 0.0 && (coll != NULL || other->fine);
+    for (size_t i = 0; known && i < s->n_groups; i++) {
+        struct swap_group *group = &s->groups[i];
+        if (!is_class(s, group->cls, coll)) {
+            continue;
+        }
+        group->left = other_ns / own_ns;
+        for (size_t k = 0; group->ns > 0.0 && k < other->n_groups; k++) {
+            bool same = other->groups[k].whose == group->whose;
+            group->left = same ? x->c->work * other->groups[k].ns / group->ns : group->left;
+        }
     }
+    return known;
 }
 
 /* Puts the other run's part in the place of a cause. *fine is false for what is not swapped:
@@ -466,10 +545,10 @@ static int swap_cause(struct swapping *x, size_t i, bool *fine, struct inq_err *
     bool known = which == 1 || (x->c->scaling == INQ_SCALING_SAME && x->c->work == 1.0);
     bool own = cause->loss == INQ_LOSS_COMPUTE || cause->loss == INQ_LOSS_HOST ||
                cause->loss == INQ_LOSS_COPY;
-    bool p2p = cause->loss == INQ_LOSS_P2P;
+    bool transfers = cause->loss == INQ_LOSS_P2P || cause->coll != NULL;
     *fine = false;
     int code = known ? ask_side(x, which, err) : INQ_OK;
-    code = known && p2p && code == INQ_OK ? ask_side(x, 1 - which, err) : code;
+    code = known && transfers && code == INQ_OK ? ask_side(x, 1 - which, err) : code;
     if (code != INQ_OK || !known || !s->fine) {
         return code;
     }
@@ -483,13 +562,8 @@ static int swap_cause(struct swapping *x, size_t i, bool *fine, struct inq_err *
             }
         }
         *fine = true;
-    } else if (cause->coll != NULL) {
-        swap_transfers(x, which, cause->coll);
-        *fine = cause->coll->transfer_ns[which] > 0;
-    } else if (p2p && x->side[1 - which].fine && s->p2p_ns > 0.0) {
-        double ranks = (double)s->p->n_ranks / (double)s->other->n_ranks;
-        s->p2p = x->c->work * ranks * x->side[1 - which].p2p_ns / s->p2p_ns;
-        *fine = true;
+    } else if (transfers) {
+        *fine = swap_transfers(x, which, cause->coll);
     }
     return code;
 }

@@ -323,7 +323,7 @@ static void compare__names_what_was_planted(void **state)
          "tp=2,dp=4,layers=4,seed=2,fault=slow_link:links=dp:rank=3:factor=5",
          INQ_LOSS_BANDWIDTH,
          "1,3,5,7",
-         "4 before; transfers of ranks 1, 3, 5, 7 take ",
+         "6 before; transfers of ranks 1, 3, 5, 7 take ",
          INQ_SCALING_SAME,
          {0, 0}},
         /* it was as slow before: what changed is another matter */
@@ -464,7 +464,10 @@ static void compare__causes_are_swapped_in_the_simulator(void **state)
          INQ_LOSS_COMPUTE, 0.9, 1.1},
         {"dp=2,pp=4,layers=8,labels=1",
          "dp=2,pp=4,layers=8,labels=1,seed=4,fault=slow_link:links=pp:rank=2:factor=20",
-         INQ_LOSS_P2P, 0.8, 1.1},
+         INQ_LOSS_P2P, 0.97, 1.03},
+        /* one of eight groups: all of them a little faster would gain a quarter of it */
+        {"dp=8,tp=2,layers=4", "dp=8,tp=2,layers=4,seed=4,fault=slow_link:links=tp:rank=2:factor=3",
+         INQ_LOSS_BANDWIDTH, 0.95, 1.05},
         {"dp=8,experts=1,layers=4", "dp=8,experts=1,layers=4,seed=4,fault=uneven_experts:sigma=0.5",
          INQ_LOSS_COMPUTE, 0.7, 1.1}};
     (void)state;

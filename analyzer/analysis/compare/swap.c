@@ -203,6 +203,29 @@ static void release_side(struct swap_side *s)
     inq_mem_free(s->host_ns);
 }
 
+/* Compute and copies of the ranks of which something else is left. */
+static int swap_gpus(struct swap_side *s, struct inq_err *err)
+{
+    struct inq_gain cut = {0};
+    uint32_t *ranks = inq_mem_alloc((s->p->n_ranks + 1) * sizeof *ranks);
+    struct inq_repair gpus = {.kind = INQ_REPAIR_GPU, .ranks = ranks, .gpu_left = s->factor};
+    size_t places = 2 * s->study.run.n_steps; /* of a rank */
+    if (ranks == NULL) {
+        return no_memory(err);
+    }
+    for (size_t r = 0; r < s->p->n_ranks; r++) {
+        bool changes = false;
+        for (size_t k = 0; k < places; k++) {
+            changes = changes || s->factor[r * places + k] != 1.0;
+        }
+        ranks[gpus.n_ranks] = (uint32_t)r;
+        gpus.n_ranks += changes;
+    }
+    int code = gpus.n_ranks > 0 ? inq_repair_apply(&s->study, &gpus, &cut, err) : INQ_OK;
+    inq_mem_free(ranks);
+    return code;
+}
+
 /* Simulates with what is to be left: what a step that counts takes less. */
 static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
 {
@@ -211,21 +234,13 @@ static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
     struct inq_gain cut = {0};
     double sum = 0.0;
     inq_counterfactual_reset(run);
+    int code = swap_gpus(s, err);
     for (size_t i = 0; i < run->g.graph->n_ops; i++) {
-        const struct inq_trace_op *what = &run->g.ops[i];
-        if (what->host || !inq_counterfactual_judged(run, i)) {
-            continue;
-        }
-        uint8_t cls = s->study.trace->ranks[what->rank].events.cls[what->row];
-        size_t place = what->rank * run->n_steps + (size_t)run->step_of[i];
-        double left = cls == INQ_CLASS_COMPUTE     ? s->factor[2 * place]
-                      : cls == INQ_CLASS_COPY      ? s->factor[2 * place + 1]
-                      : s->group_of[i] != INQ_NONE ? s->groups[s->group_of[i]].left
-                                                   : 1.0;
-        left *= s->kernels != NULL ? s->kernels[i] : 1.0;
+        double left = s->kernels != NULL ? s->kernels[i] : 1.0;
+        left *= s->group_of[i] != INQ_NONE ? s->groups[s->group_of[i]].left : 1.0;
         run->dur_ns[i] = llround((double)run->dur_ns[i] * left);
     }
-    int code = inq_repair_apply(&s->study, &hosts, &cut, err);
+    code = code == INQ_OK ? inq_repair_apply(&s->study, &hosts, &cut, err) : code;
     if (code != INQ_OK) {
         return code;
     }

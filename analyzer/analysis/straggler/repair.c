@@ -165,7 +165,23 @@ static int gpu_factors(struct inq_repairing *x, uint32_t rank, const double *usu
     return code;
 }
 
-static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
+/* The same where it is told what is left: stretches with more kernels than is usual give most. */
+static void share_left(struct inq_repairing *x, uint32_t rank, const double *left,
+                       struct inq_stretches *t, double *copies, int64_t *space)
+{
+    for (size_t s = 0; s < x->n_steps; s++) {
+        size_t place = rank * x->n_steps + s;
+        int64_t own_ns = inq_study_step_stat(x->study, rank, s)->compute_ns;
+        copies[place] = left[2 * place + 1];
+        set_factor(t, place, left[2 * place]);
+        if (left[2 * place] < 1.0) {
+            share_out(x, t, place, own_ns, llround(left[2 * place] * (double)own_ns), space);
+        }
+    }
+}
+
+/* `left`: what is left of each step; NULL: what is usual. */
+static int repair_gpus(struct inq_repairing *x, const double *left, struct inq_err *err)
 {
     struct inq_stretches t;
     double *copies = inq_mem_zalloc(x->n_ranks * x->n_steps + 1, sizeof *copies);
@@ -180,7 +196,9 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
         code = inq_transients_find(&x->study->cells, usual_part, err);
     }
     for (uint32_t r = 0; code == INQ_OK && r < x->n_ranks; r++) {
-        if (x->study->chosen[r]) {
+        if (x->study->chosen[r] && left != NULL) {
+            share_left(x, r, left, &t, copies, space);
+        } else if (x->study->chosen[r]) {
             code = gpu_factors(x, r, usual_part, &t, copies, space, err);
         }
     }
@@ -517,7 +535,7 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
     }
     switch (repair->kind) {
     case INQ_REPAIR_GPU:
-        code = repair_gpus(&x, err);
+        code = repair_gpus(&x, repair->gpu_left, err);
         break;
     case INQ_REPAIR_HOST:
     case INQ_REPAIR_PAUSES:

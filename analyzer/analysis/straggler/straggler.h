@@ -71,6 +71,9 @@ struct inq_repair {
     /* HOST: by how much the pauses are cut in each step, [n_ranks * run.n_steps], rank by rank;
      * NULL: to what is usual. */
     const int64_t *host_by_ns;
+    /* GPU: what is left of the ranks' compute and of their copies in each step, [2 * n_ranks *
+     * run.n_steps], rank by rank; NULL: what is usual. */
+    const double *gpu_left;
 };
 
 /* Means per judged step. */

@@ -120,9 +120,9 @@ static const char *say_groups(const struct inq_comparison *c, const struct inq_c
 static const char *say_why(const struct inq_comparison *c, const struct inq_compared_coll *coll,
                            int loss)
 {
-    const char *part = inq_arena_time(c->arena, coll->loss_ns[loss]);
     const char *text = "";
     bool less = coll->loss_ns[loss] < 0;
+    const char *part = inq_arena_time(c->arena, less ? -coll->loss_ns[loss] : coll->loss_ns[loss]);
     char now[32];
     char was[32];
     if (loss == INQ_LOSS_BYTES) {

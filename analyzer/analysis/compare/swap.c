@@ -549,6 +549,26 @@ static bool swap_transfers(const struct swapping *x, int which,
     return known;
 }
 
+/* Whether the analysis of the run could not simulate these hosts either: what made them late, or
+ * kept those that waited for them, is not among the recorded calls. */
+static bool is_unseen(const struct swapping *x, int which, const struct inq_compared_cause *cause)
+{
+    const struct inq_report *report = x->reports[which];
+    const struct inq_attribution *known = report->attribution;
+    for (size_t i = 0; known != NULL && i < known->n_candidates; i++) {
+        const struct inq_candidate *host = &known->candidates[i];
+        bool unseen = host->kind == INQ_FINDING_LATE_HOST && host->in_order_ns < 0 &&
+                      host->n_ranks == cause->n_ranks;
+        for (size_t r = 0; unseen && r < host->n_ranks; r++) {
+            unseen = is_of(cause, report->trace->ranks[host->ranks[r]].rank);
+        }
+        if (unseen) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Puts the other run's part in the place of a cause. *fine is false for what is not swapped:
  * consequences, and idle time of which the record does not say why. */
 static int swap_cause(struct swapping *x, size_t i, bool *fine, struct inq_err *err)
@@ -560,11 +580,12 @@ static int swap_cause(struct swapping *x, size_t i, bool *fine, struct inq_err *
     bool known = which == 1 || (x->c->scaling == INQ_SCALING_SAME && x->c->work == 1.0);
     bool own = cause->loss == INQ_LOSS_COMPUTE || cause->loss == INQ_LOSS_HOST ||
                cause->loss == INQ_LOSS_COPY;
+    bool unseen = cause->loss == INQ_LOSS_HOST && is_unseen(x, which, cause);
     bool transfers = cause->loss == INQ_LOSS_P2P || cause->coll != NULL;
     *fine = false;
     int code = known ? ask_side(x, which, err) : INQ_OK;
     code = known && transfers && code == INQ_OK ? ask_side(x, 1 - which, err) : code;
-    if (code != INQ_OK || !known || !s->fine) {
+    if (code != INQ_OK || !known || !s->fine || unseen) {
         return code;
     }
     if (x->swaps[i].varies && cause->loss == INQ_LOSS_COMPUTE) {

@@ -830,6 +830,41 @@ static void real__sums_are_exact_on_every_trace(void **state)
     print_message("%zu real traces\n", compared_runs);
 }
 
+static struct tried try_real(const char *name)
+{
+    char path[512];
+    const char *list[1] = {path};
+    struct tried tried = {0};
+    struct inq_err err = {0};
+    (void)snprintf(path, sizeof path, "%s/%s", INQ_SHARED_DATA, name);
+    assert_int_equal(inq_ingest(list, 1, NULL, &tried.run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(tried.run->traces[0], NULL, &tried.report, &err), INQ_OK);
+    return tried;
+}
+
+/* Its host sleeps for a second, and what the others' hosts wait with is no recorded call: cut in
+ * the simulator, the sleep gains a fifth of what it costs. */
+static void real__a_sleep_that_cannot_be_simulated_costs_what_was_measured(void **state)
+{
+    (void)state;
+    if (access(INQ_SHARED_DATA "/kineto/torchrec_sleep", R_OK) != 0) {
+        print_message("no real traces here\n");
+        skip();
+    }
+    struct tried a = try_real("kineto/torchrec_4");
+    struct tried b = try_real("kineto/torchrec_sleep");
+    struct inq_comparison *c = compared(&a, &b, NULL);
+    print_message("%s\n", c->reason);
+    assert_int_equal(c->causes[0].loss, INQ_LOSS_HOST);
+    assert_int_equal(c->causes[0].n_ranks, 1);
+    assert_int_equal(c->causes[0].ranks[0], 2);
+    assert_false(c->causes[0].simulated);
+    assert_true((double)c->causes[0].ns > 0.9 * (double)c->loss_total_ns);
+    inq_comparison_free(c);
+    drop(&a);
+    drop(&b);
+}
+
 /* The job with a slow worker: the others of its replicas wait for it in the gradients' collective.
  */
 static void op_table__waiting_is_told_from_transfers(void **state)
@@ -879,6 +914,7 @@ int main(void)
         cmocka_unit_test(report__json_is_the_contract),
         cmocka_unit_test(report__hostile_names_do_nothing),
         cmocka_unit_test(real__sums_are_exact_on_every_trace),
+        cmocka_unit_test(real__a_sleep_that_cannot_be_simulated_costs_what_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,16 @@ static inline uint64_t inq_digits_value(uint64_t word, unsigned n)
     return (low + high) >> 32;
 }
 
+/* Value of 1 to 16 digits; 16 bytes at p are readable. */
+static inline uint64_t inq_digits_value16(const char *p, unsigned n)
+{
+    if (n <= 8) {
+        return inq_digits_value(inq_digits_load(p), n);
+    }
+    return inq_digits_value(inq_digits_load(p), n - 8) * 100000000 +
+           inq_digits_value(inq_digits_load(p + n - 8), 8);
+}
+
 /* Appends the digits at *p to *value, up to the first byte that is none; how many they are. More
  * than 19 may overflow. */
 static inline size_t inq_digits_read(const char **p, const char *end, uint64_t *value)

@@ -138,7 +138,6 @@ struct inq_kineto {
     size_t n_threads, cap_threads;
     int64_t last_device, last_stream;
     uint32_t last_stream_lane;
-    uint64_t last_thread_key;
     uint32_t last_thread;
 
     /* what waits for the end of the file */

@@ -5,6 +5,7 @@
  * - run_at(p, node): whether the node's run is at p (INQ_SHAPE_RUN bytes there are readable)
  * - mask_of(p, c): a bit for each of the 64 bytes at p that is c
  * - digits_at(p): a bit for each of the 32 bytes at p that is a digit
+ * - value_of(p, n): the value of the n digits at p, 1 to 16
  * All of them may read beyond `end`: sources keep bytes readable behind their text, and nothing is
  * accepted that does not end in front of it. */
 
@@ -28,16 +29,6 @@ struct match {
     struct inq_shape_step steps[MAX_STEPS]; /* of this event: those that a run may hold */
     unsigned n_steps;
 };
-
-/* Value of 1 to 16 digits. */
-static inline uint64_t parse_digits(const char *p, unsigned n)
-{
-    if (n <= 8) {
-        return inq_digits_value(inq_digits_load(p), n);
-    }
-    return inq_digits_value(inq_digits_load(p), n - 8) * 100000000 +
-           inq_digits_value(inq_digits_load(p + n - 8), 8);
-}
 
 /* From a bit for each quote: a bit for each byte from an opening quote up to its closing one. */
 static inline uint64_t quoted_by(uint64_t quotes)
@@ -122,6 +113,9 @@ static inline bool measure(struct inq_shape_node *node, const char *p, bool time
  * not negative. */
 static inline unsigned parse_decimals(const char *p, unsigned n)
 {
+    if (n == 3) { /* as profilers write them */
+        return (unsigned)(p[0] * 100 + p[1] * 10 + p[2] - 111 * '0');
+    }
     unsigned a = (unsigned)(p[0] - '0');
     unsigned b = n > 1 ? (unsigned)(p[1] - '0') : 0;
     unsigned c = n > 2 ? (unsigned)(p[2] - '0') : 0;
@@ -132,7 +126,7 @@ static inline unsigned parse_decimals(const char *p, unsigned n)
 static inline bool take_time(struct match *m, int field, const char *digits, unsigned whole,
                              unsigned width)
 {
-    uint64_t value = parse_digits(digits, whole) * 1000;
+    uint64_t value = value_of(digits, whole) * 1000;
     bool fraction = width > whole;
     if (fraction) {
         value += parse_decimals(digits + whole + 1, width - whole - 1);
@@ -167,7 +161,7 @@ static inline bool read_number(struct match *m, struct inq_shape_node *node, con
     if (!measure(node, *p, false, &e)) {
         return false;
     }
-    int64_t value = (int64_t)parse_digits(*p + e.sign, e.whole);
+    int64_t value = (int64_t)value_of(*p + e.sign, e.whole);
     take_number(m, node->field, e.sign != 0 ? -value : value);
     *p += e.width;
     return ends_value(**p);
@@ -459,7 +453,7 @@ static inline bool read_run(struct match *m, struct inq_shape_node *node, const 
         const struct inq_run_number *n = &run->numbers[i];
         const char *digits = p + n->at;
         if (n->slot == INQ_SLOT_NUMBER) {
-            take_number(m, n->field, (int64_t)parse_digits(digits, n->whole));
+            take_number(m, n->field, (int64_t)value_of(digits, n->whole));
         } else if (!take_time(m, n->field, digits, n->whole, n->width)) {
             return false;
         }

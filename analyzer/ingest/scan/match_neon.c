@@ -63,6 +63,11 @@ static inline bool run_at(const char *p, const struct inq_shape_node *node)
     return vminvq_u8(within) != 0;
 }
 
+static inline uint64_t value_of(const char *p, unsigned n)
+{
+    return inq_digits_value16(p, n);
+}
+
 #define MATCH inq_shape_match_neon
 #include "ingest/scan/match.h"
 

@@ -405,10 +405,6 @@ int inq_shapes_learn(struct inq_shapes *shapes, const char *start, const char *s
 enum inq_shape_level inq_shape_level(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("bmi2")) {
-        return INQ_SHAPE_AVX512;
-    }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
         return INQ_SHAPE_AVX2;
     }
@@ -426,7 +422,6 @@ inq_shape_match inq_shape_matcher(enum inq_shape_level level)
         [INQ_SHAPE_PLAIN] = inq_shape_match_plain,
         [INQ_SHAPE_NEON] = inq_shape_match_neon,
         [INQ_SHAPE_AVX2] = inq_shape_match_avx2,
-        [INQ_SHAPE_AVX512] = inq_shape_match_avx512,
     };
     return matchers[level];
 }

@@ -143,7 +143,7 @@ typedef const struct inq_shape_leaf *(*inq_shape_match)(struct inq_shapes *shape
                                                         struct inq_scan_event *event,
                                                         const char **start, uint64_t *dropped);
 /* The fastest that this machine can run; INQ_SHAPE_PLAIN runs anywhere. */
-enum inq_shape_level { INQ_SHAPE_PLAIN, INQ_SHAPE_NEON, INQ_SHAPE_AVX2, INQ_SHAPE_AVX512 };
+enum inq_shape_level { INQ_SHAPE_PLAIN, INQ_SHAPE_NEON, INQ_SHAPE_AVX2 };
 enum inq_shape_level inq_shape_level(void);
 inq_shape_match inq_shape_matcher(enum inq_shape_level level);
 
@@ -168,8 +168,5 @@ const struct inq_shape_leaf *inq_shape_match_neon(struct inq_shapes *shapes, con
 const struct inq_shape_leaf *inq_shape_match_avx2(struct inq_shapes *shapes, const char **p,
                                                   const char *end, struct inq_scan_event *event,
                                                   const char **start, uint64_t *dropped);
-const struct inq_shape_leaf *inq_shape_match_avx512(struct inq_shapes *shapes, const char **p,
-                                                    const char *end, struct inq_scan_event *event,
-                                                    const char **start, uint64_t *dropped);
 
 #endif

@@ -651,6 +651,30 @@ static void shape__runs_hold_nothing_but_other_digits(void **state)
     }
 }
 
+/* Digits are read sixteen at once: of one to sixteen, and of more, each number is what it says, in
+ * a run and outside of one. */
+static void shape__numbers_of_every_width(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 18; n++) {
+        struct writer w = {.layout = &layouts[0], .seed = 1};
+        put(&w, "{\"traceEvents\": [");
+        for (int i = 0; i < 6; i++) {
+            const char *last = i % 2 == 0 ? "7" : "9";
+            put(&w,
+                "%s\n  {\n    \"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"c\", \"pid\": "
+                "%.*s%s, \"tid\": 7, \"ts\": %.*s%s.%.*s, \"dur\": %.*s, \"args\": {\"device\": 0, "
+                "\"stream\": 7, \"correlation\": %.*s%s}\n  }",
+                i > 0 ? "," : "", n - 1, "98765432109876543", last, n < 15 ? n - 1 : 14,
+                "45866765227098", last, 1 + n % 4, "6549", n < 15 ? n : 15, "987654321098765",
+                n - 1, "12345678901234567", last);
+        }
+        put(&w, "\n  ]\n}");
+        expect_same(w.p);
+        free(w.p);
+    }
+}
+
 /* A document whose last event is cut at each of its bytes: a run must not reach beyond the end. */
 static void shape__runs_end_with_the_text(void **state)
 {
@@ -742,6 +766,7 @@ int main(void)
         cmocka_unit_test(shape__bad_numbers_of_dropped_events_are_counted),
         cmocka_unit_test(shape__a_long_name_is_counted_once),
         cmocka_unit_test(shape__runs_hold_nothing_but_other_digits),
+        cmocka_unit_test(shape__numbers_of_every_width),
         cmocka_unit_test(shape__runs_end_with_the_text),
         cmocka_unit_test(shape__a_run_is_replaced_after_eight_misses),
         cmocka_unit_test(shape__runs_have_191_bytes_at_most),

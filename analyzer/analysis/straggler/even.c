@@ -150,13 +150,34 @@ static void add_to_content(struct content *content, double ns, double expect_ns)
     content->squares += ratio * ratio;
 }
 
-/* Few stretches of one content differ from the usual also by the work that came to them: of their
- * mean deviation that part is left out which the square of twice its standard error has in it. */
-static void leave_out_chance(struct content *content)
+/* Squares of the deviations of a content's stretches from their own mean. */
+static double squares_off(const struct content *content)
 {
-    double mean = content->n > 0.0 ? content->ratios / content->n : 1.0;
-    double spread = content->n > 0.0 ? content->squares / content->n - mean * mean : 0.0;
-    double chance = content->n > 0.0 ? 4.0 * fmax(spread, 0.0) / content->n : 0.0;
+    return content->n > 0.0
+               ? fmax(content->squares - content->ratios * content->ratios / content->n, 0.0)
+               : 0.0;
+}
+
+/* Variance of a stretch beside others of its content, over all contents that have more than one. */
+static double usual_variance(const struct content *contents, uint32_t n)
+{
+    double squares = 0.0;
+    double freedom = 0.0;
+    for (uint32_t c = 0; c < n; c++) {
+        squares += squares_off(&contents[c]);
+        freedom += fmax(contents[c].n - 1.0, 0.0);
+    }
+    return freedom > 0.0 ? squares / freedom : 0.0;
+}
+
+/* Few stretches of one content differ from the usual also by the work that came to them: of their
+ * mean deviation that part is left out which the square of twice its standard error has in it. What
+ * single stretches of it vary by, one of a kind cannot tell and few tell badly: the variance that
+ * is usual counts as one more of them. */
+static void leave_out_chance(struct content *content, double usual)
+{
+    double chance =
+        content->n > 0.0 ? 4.0 * (squares_off(content) + usual) / (content->n * content->n) : 0.0;
     double off = content->expect_ns > 0.0 ? content->ns / content->expect_ns - 1.0 : 0.0;
     double left = chance < off * off ? 1.0 - chance / (off * off) : 0.0;
     content->ns = content->expect_ns * (1.0 + left * off);
@@ -177,8 +198,9 @@ static int find_contents(struct even *e, struct inq_err *err)
                            e->expect_ns[k]);
         }
     }
+    double usual = usual_variance(e->contents, n);
     for (uint32_t c = 0; code == INQ_OK && c < n; c++) {
-        leave_out_chance(&e->contents[c]);
+        leave_out_chance(&e->contents[c], usual);
     }
     inq_map_release(&place);
     return code;

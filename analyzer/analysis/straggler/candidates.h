@@ -49,6 +49,9 @@ inq_candidates_find inq_candidates_of_pauses;
 /* Slow links: one when all meet in the same ranks, else one per set of ranks (slow_link.c). */
 inq_candidates_find inq_candidates_of_links;
 
+/* A rank's kernels against those that are usual for it. Fails with INQ_NOMEM. */
+int inq_candidate_kernels(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
+                          struct inq_kernel_comparison *result, struct inq_err *err);
 /* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
 

@@ -782,10 +782,11 @@ static double excess_at(const struct look *l, const struct inq_candidate *candid
                                     : (double)NAN;
 }
 
-/* By how many standard errors the candidate's mean excess lies above none; *freedom: steps less
- * one, 0 where it is not known. */
-static double excess_score(const struct look *l, const struct inq_candidate *candidate,
-                           double *freedom)
+/* Whether the candidate's excess varies from step to step by `least_sigma` or more, and its mean is
+ * not so many standard errors off that chance hardly reaches it: some rank has more work in most of
+ * few steps by chance. */
+static bool is_chance(const struct look *l, const struct inq_candidate *candidate,
+                      double least_sigma)
 {
     double sum = 0.0;
     double squares = 0.0;
@@ -797,19 +798,17 @@ static double excess_score(const struct look *l, const struct inq_candidate *can
         squares += isnan(excess) ? 0.0 : excess * excess;
         n += !isnan(excess);
     }
-    *freedom = fmax(n - 1.0, 0.0);
-    double variance = n > 1.0 ? (squares - sum * sum / n) / (n - 1.0) : (double)INFINITY;
-    return sum / sqrt(fmax(variance, 0.0) * n);
+    if (n < 2.0) {
+        return n > 0.0;
+    }
+    double sigma = sqrt(fmax(squares - sum * sum / n, 0.0) / (n - 1.0));
+    return sigma >= least_sigma && sum < inq_straggler_limit(n - 1.0) * sigma * sqrt(n);
 }
 
-/* Where work varies from step to step, some rank has more of it in most of few steps by chance: its
- * mean excess is not so many standard errors off that chance hardly reaches it. */
+/* By work that varies: clocks do by less. */
 static bool is_by_chance(const struct look *l, const struct inq_candidate *candidate)
 {
-    double freedom = 0.0;
-    double score = excess_score(l, candidate, &freedom);
-
-    return candidate->kind == INQ_FINDING_MORE_WORK && score < inq_straggler_limit(freedom);
+    return candidate->kind == INQ_FINDING_MORE_WORK && is_chance(l, candidate, UNEVEN_KNOWN_SIGMA);
 }
 
 /* Whether it has larger kernels in most steps, and by chance. What is larger in fewer is told by
@@ -841,11 +840,10 @@ static int has_larger_kernels(const struct look *l, const struct inq_delay *dela
     uint32_t rank = delay->rank;
     struct inq_candidate probe = {.ranks = &rank, .n_ranks = 1};
     struct inq_kernel_comparison c;
-    double freedom = 0.0;
 
     *larger = false;
     if (delay->outlier || inq_candidates_name(l->found, rank) || delay->compute.ns < least_ns ||
-        !(excess_score(l, &probe, &freedom) >= inq_straggler_limit(freedom))) {
+        is_chance(l, &probe, 0.0)) {
         return INQ_OK;
     }
     int code = inq_candidate_kernels(l->q, delay, &c, err);

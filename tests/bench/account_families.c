@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "account_families.h"
 
+#include "evened_step.h"
+
 #include <string.h>
 
 #define FIVE(before, a, b, c, d, e, after)                                                         \
@@ -96,24 +98,8 @@ bool has_word(const char *words, const char *word)
 
 double even_step(const struct family *family, const struct inq_synth_spec *spec)
 {
-    static struct inq_synth_spec even; /* large */
-    struct inq_synth *synth = NULL;
-    double ns = 0.0;
-    even = *spec;
     bool alone = has_word(family->kinds, "more_work") && has_word(family->kinds, "stage_imbalance");
-    if (strcmp(family->name, "long_last_stage") != 0 &&
-        !(alone && spec->dp * spec->tp == 1 && spec->pp > 1)) {
-        return 0.0;
-    }
-    struct inq_synth_fault *fault = &even.faults[spec->n_faults - 1];
-    fault->kind = INQ_SYNTH_SLOW_GPU;
-    fault->mode = INQ_SYNTH_MODE_DEFAULT;
-    fault->rank = 0;
-    fault->last = spec->dp * spec->pp * spec->tp - 1;
-    fault->factor = 1.0 + (fault->factor - 1.0) / spec->pp;
-    if (inq_synth_new(&even, &synth, NULL) == INQ_OK) {
-        ns = (double)inq_synth_truth(synth)->mean_step_ns;
-    }
-    inq_synth_free(synth);
-    return ns;
+    bool moves = strcmp(family->name, "long_last_stage") == 0 ||
+                 (alone && spec->dp * spec->tp == 1 && spec->pp > 1);
+    return moves ? evened_step(spec) : 0.0;
 }

@@ -45,9 +45,8 @@ void draw_run(uint64_t seed, struct drawn_run *run);
 /* Whether a word is among words that spaces part. */
 bool has_word(const char *words, const char *word);
 
-/* What a longer stage costs is what dividing its work evenly would gain: the work stays. The same
- * run with it on all stages says so; of a rank with extra compute where it is a stage by itself. 0
- * for others. */
+/* evened_step() for families that are such faults: a longer stage, or a rank with extra compute
+ * where it is a stage by itself. 0 for others. */
 double even_step(const struct family *family, const struct inq_synth_spec *spec);
 
 #endif

@@ -308,6 +308,7 @@ static void compare_pairs(const struct inq_trace *trace, const struct pair *pair
     result->grid_share = time_ns > 0.0 ? gridded_ns / time_ns : 0.0;
     result->grid_ratio = gridded_ns > 0.0 ? blocks / gridded_ns : (double)NAN;
     double half = 1.0 + 0.5 * (result->ratio - 1.0);
+    double half_grid = 1.0 + 0.5 * (result->grid_ratio - 1.0); /* NaN: none is larger */
     for (size_t i = 0; i < result->common; i++) {
         const struct pair *pair = &pairs[i];
         double share = pair->time_ns / time_ns;
@@ -317,6 +318,7 @@ static void compare_pairs(const struct inq_trace *trace, const struct pair *pair
         kind->ratio += share * pair->ratio;
         kind->sigma = hypot(kind->sigma, share * pair->sigma);
         kind->spared_share += pair->ratio + SURE_SIGMAS * pair->sigma < half ? share : 0.0;
+        result->larger_share += pair->blocks >= half_grid ? share : 0.0;
     }
     for (int k = 0; k < 3; k++) {
         struct inq_kernel_kind_ratio *kind = &result->kind[k];

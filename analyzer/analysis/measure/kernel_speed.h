@@ -18,7 +18,8 @@ struct inq_kernel_comparison {
     } kind[3];
     double grid_share; /* of the common time: names whose grids are recorded */
     double grid_ratio; /* blocks in these grids, own over the peers', weighted by time; NaN: none */
-    size_t common;     /* names that both have */
+    double larger_share; /* of the common time: names whose grids grow by half as much or more */
+    size_t common;       /* names that both have */
     uint64_t kernels, peers_kernels; /* per step, of all names */
     bool others; /* of the kernels it has more of, most run in place of ones that the peers run */
 };

@@ -58,8 +58,8 @@ static bool has_usual_kernels(const struct inq_delay *other, const struct inq_de
            (!other->outlier || (other->idles && !other->computes));
 }
 
-static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
-                           struct inq_kernel_comparison *result, struct inq_err *err)
+int inq_candidate_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
+                          struct inq_kernel_comparison *result, struct inq_err *err)
 {
     if (delay->others || delay->in_steps) {
         return inq_kernels_against(q->trace, q->cells, delay->rank, delay->in_steps, delay->others,
@@ -139,7 +139,7 @@ static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_de
                                 struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_kernel_comparison c;
-    int code = compare_kernels(q, delay, &c, err);
+    int code = inq_candidate_kernels(q, delay, &c, err);
 
     if (code != INQ_OK) {
         return code;
@@ -362,7 +362,7 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
     int code = inq_host_gaps_find(q->trace, q->cells, delay->rank, &gaps, err);
 
     if (code == INQ_OK) {
-        code = compare_kernels(q, delay, &c, err);
+        code = inq_candidate_kernels(q, delay, &c, err);
     }
     if (code != INQ_OK) {
         return code;

@@ -37,8 +37,9 @@ typedef int inq_candidates_find(const struct inq_inquiry *inquiry, struct inq_at
 /* Late hosts whose peers are as late, or that have none, against those of other roles: at most one
  * per role (peer_group_hosts.c). */
 inq_candidates_find inq_candidates_of_peer_group_hosts;
-/* Stages whose GPUs are slow, at most one per role; and what is divided unevenly, at most two,
- * among the ranks that delay nobody so far (imbalance.c). */
+/* Ranks with larger kernels, at most one candidate each; stages whose GPUs are slow or whose
+ * kernels are larger, at most one per role; and what is divided unevenly, at most two; among the
+ * ranks that delay nobody so far. Takes out those with larger kernels by chance (imbalance.c). */
 inq_candidates_find inq_candidates_of_imbalance;
 /* GPUs that are slow in some steps only, which no mean tells; at most one per rank (transient.c).
  */
@@ -49,6 +50,9 @@ inq_candidates_find inq_candidates_of_pauses;
 /* Slow links: one when all meet in the same ranks, else one per set of ranks (slow_link.c). */
 inq_candidates_find inq_candidates_of_links;
 
+/* A rank's kernels against those that are usual for it. Fails with INQ_NOMEM. */
+int inq_candidate_kernels(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
+                          struct inq_kernel_comparison *result, struct inq_err *err);
 /* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
 

@@ -32,8 +32,10 @@ struct even {
     struct inq_stretches stretches;
     struct usual *usual;
     uint32_t *of;        /* [n_ops] into `usual`; UINT32_MAX: not compute, no transfer */
-    double *size;        /* [n_ops] of a transfer's largest member, by the mean of all members */
+    double *size;        /* [n_ops] of a transfer's mean member, by the mean of all transfers .. */
+    double *more;        /* [n_ops] .. and how much larger its largest member is */
     uint32_t *n_members; /* [n_ops] of a transfer */
+    bool *first;         /* [n_ops] of the ops of a transfer, which stand next to each other */
     double *expect_ns;   /* by stretch: what its kernels usually take */
     double *squares;     /* by stretch: sum of their squares */
     uint64_t *kernels;   /* by stretch: which they are */
@@ -150,13 +152,34 @@ static void add_to_content(struct content *content, double ns, double expect_ns)
     content->squares += ratio * ratio;
 }
 
-/* Few stretches of one content differ from the usual also by the work that came to them: of their
- * mean deviation that part is left out which the square of twice its standard error has in it. */
-static void leave_out_chance(struct content *content)
+/* Squares of the deviations of a content's stretches from their own mean. */
+static double squares_off(const struct content *content)
 {
-    double mean = content->n > 0.0 ? content->ratios / content->n : 1.0;
-    double spread = content->n > 0.0 ? content->squares / content->n - mean * mean : 0.0;
-    double chance = content->n > 0.0 ? 4.0 * fmax(spread, 0.0) / content->n : 0.0;
+    return content->n > 0.0
+               ? fmax(content->squares - content->ratios * content->ratios / content->n, 0.0)
+               : 0.0;
+}
+
+/* Variance of a stretch beside others of its content, over all contents that have more than one. */
+static double usual_variance(const struct content *contents, uint32_t n)
+{
+    double squares = 0.0;
+    double freedom = 0.0;
+    for (uint32_t c = 0; c < n; c++) {
+        squares += squares_off(&contents[c]);
+        freedom += fmax(contents[c].n - 1.0, 0.0);
+    }
+    return freedom > 0.0 ? squares / freedom : 0.0;
+}
+
+/* Few stretches of one content differ from the usual also by the work that came to them: of their
+ * mean deviation that part is left out which the square of twice its standard error has in it. What
+ * single stretches of it vary by, one of a kind cannot tell and few tell badly: the variance that
+ * is usual counts as one more of them. */
+static void leave_out_chance(struct content *content, double usual)
+{
+    double chance =
+        content->n > 0.0 ? 4.0 * (squares_off(content) + usual) / (content->n * content->n) : 0.0;
     double off = content->expect_ns > 0.0 ? content->ns / content->expect_ns - 1.0 : 0.0;
     double left = chance < off * off ? 1.0 - chance / (off * off) : 0.0;
     content->ns = content->expect_ns * (1.0 + left * off);
@@ -177,8 +200,9 @@ static int find_contents(struct even *e, struct inq_err *err)
                            e->expect_ns[k]);
         }
     }
+    double usual = usual_variance(e->contents, n);
     for (uint32_t c = 0; code == INQ_OK && c < n; c++) {
-        leave_out_chance(&e->contents[c]);
+        leave_out_chance(&e->contents[c], usual);
     }
     inq_map_release(&place);
     return code;
@@ -324,12 +348,17 @@ static void find_factors(struct even *e)
     }
 }
 
-/* Size of one member's part, by the mean one; 1 where not all are recorded. */
+/* Size of one member's part, by the mean one. Where not all are recorded, by the work that the rank
+ * did before it: both follow the batch. */
 static double own_size(const struct even *e, size_t i)
 {
     const struct usual *usual = &e->usual[e->of[i]];
-    bool recorded = usual->n_elems == usual->n && usual->sum_elems > 0.0;
-    return recorded ? elements_of(e, i) * usual->n / usual->sum_elems : 1.0;
+    const struct inq_trace_op *what = &e->x->run->g.ops[i];
+    if (usual->n_elems == usual->n && usual->sum_elems > 0.0) {
+        return elements_of(e, i) * usual->n / usual->sum_elems;
+    }
+    bool launched = e->x->study->trace->ranks[what->rank].events.call[what->row] != INQ_NONE;
+    return launched ? 1.0 + off_at(e, inq_stretch_of(e->x, &e->stretches, i)) : 1.0;
 }
 
 static bool is_transfer(const struct even *e, size_t i)
@@ -337,19 +366,27 @@ static bool is_transfer(const struct even *e, size_t i)
     return e->of[i] != UINT32_MAX && inq_repairing_is(e->x, i, INQ_CLASS_COMM);
 }
 
-/* Of all ops of a transfer, which stand next to each other, the largest part. */
+/* Of all ops of a transfer, which stand next to each other, the mean part, and how much more the
+ * largest one is. */
 static void find_sizes(struct even *e)
 {
     const uint32_t *members = e->x->run->g.graph->members;
     for (size_t i = 0; i < e->x->n_ops; i += members[i]) {
         double largest = 0.0;
+        double sum = 0.0;
+        double n = 0.0;
         for (size_t k = i; k < i + members[i]; k++) {
-            largest = is_transfer(e, k) ? fmax(largest, own_size(e, k)) : largest;
+            double size = is_transfer(e, k) ? own_size(e, k) : 0.0;
+            largest = fmax(largest, size);
+            sum += size;
+            n += is_transfer(e, k);
         }
         for (size_t k = i; k < i + members[i]; k++) {
             struct usual *usual = is_transfer(e, k) ? &e->usual[e->of[k]] : NULL;
-            e->size[k] = largest;
+            e->size[k] = n > 0.0 ? sum / n : 0.0;
+            e->more[k] = largest - e->size[k];
             e->n_members[k] = members[i];
+            e->first[k] = k == i;
             if (usual != NULL && members[i] > usual->most_members) {
                 usual->most_members = members[i];
             }
@@ -357,48 +394,80 @@ static void find_sizes(struct even *e)
     }
 }
 
-/* Sums over the whole transfers of one name: how many, times, sizes of their largest parts, their
- * squares, and their products with times. */
-struct line {
-    double n, y, x, xx, xy;
+/* Sums over the whole transfers of one name: how many, times (y), mean sizes (x), by how much the
+ * largest part is larger (d), and products of them. */
+struct fit {
+    double n, y, x, d, yy, xx, dd, xy, dy, xd;
 };
 
-static double even_ns(const struct line *line)
+static void add_to_fit(struct fit *f, double y, double x, double d)
 {
-    double mean = line->x / line->n;
-    double spread = line->xx - line->x * mean;
-    double together = line->xy - line->y * mean;
-    double slope = spread > 0.0 && together > 0.0 ? together / spread : 0.0;
-    return fmax(line->y / line->n + slope * (1.0 - mean), 0.0);
+    f->n++;
+    f->y += y;
+    f->x += x;
+    f->d += d;
+    f->yy += y * y;
+    f->xx += x * x;
+    f->dd += d * d;
+    f->xy += x * y;
+    f->dy += d * y;
+    f->xd += x * d;
 }
 
-/* A collective takes as long as its largest member's part: its time follows that one by the line of
- * least squares, never downward, and where all parts are of the mean size so is the largest. What
- * lacks members says nothing, as it may wait for them. */
+/* A size varies when it does by a millionth: less is rounding. */
+#define SIZE_VARIES 1e-12
+/* Standard errors by which a slope is known not to be chance. */
+#define SLOPE_SIGMAS 3.0
+
+/* By least squares of the time on the mean size and on what the largest part has more: the time
+ * where it has nothing more. */
+static double even_ns(const struct fit *f)
+{
+    double mean_ns = f->y / f->n;
+    double xx = f->xx - f->x * f->x / f->n;
+    double along = xx > SIZE_VARIES * f->n ? 1.0 / xx : 0.0; /* 0: all are of one mean size */
+    double xd = f->xd - f->x * f->d / f->n;
+    double xy = f->xy - f->x * mean_ns;
+    double dd = f->dd - f->d * f->d / f->n - xd * xd * along;
+    double dy = f->dy - f->d * mean_ns - xd * xy * along;
+    if (f->n <= 3.0 || dd <= SIZE_VARIES * f->n || dy <= 0.0) {
+        return mean_ns;
+    }
+    double rest = fmax(f->yy - f->y * mean_ns - xy * xy * along - dy * dy / dd, 0.0);
+    double sigma = sqrt(rest / (f->n - 3.0) / dd);
+    double slope = dy / dd >= SLOPE_SIGMAS * sigma ? dy / dd : 0.0;
+    return fmax(mean_ns - slope * f->d / f->n, 0.0);
+}
+
+/* Whether the op before it is of the same transfer and name: it tells nothing more. */
+static bool is_like_last(const struct even *e, size_t i)
+{
+    return !e->first[i] && is_transfer(e, i - 1) && e->of[i - 1] == e->of[i];
+}
+
+/* A collective takes as long as its largest member's part, or two transfers in one kernel as the
+ * larger one: where all parts are equal none is larger. Where a kernel is now the one and now the
+ * other of two transfers, its time follows their mean alone. What lacks members says nothing, as it
+ * may wait for them. */
 static int find_even_transfers(struct even *e, struct inq_err *err)
 {
-    struct line *lines = inq_mem_zalloc(e->x->n_ops + 1, sizeof *lines);
-    if (lines == NULL) {
+    struct fit *fits = inq_mem_zalloc(e->x->n_ops + 1, sizeof *fits);
+    if (fits == NULL) {
         return no_memory(e, err);
     }
     find_sizes(e);
     for (size_t i = 0; i < e->x->n_ops; i++) {
-        if (is_transfer(e, i) && e->n_members[i] == e->usual[e->of[i]].most_members) {
-            struct line *line = &lines[e->of[i]];
-            double ns = (double)e->x->run->dur_ns[i];
-            line->n++;
-            line->y += ns;
-            line->x += e->size[i];
-            line->xx += e->size[i] * e->size[i];
-            line->xy += e->size[i] * ns;
+        bool is_whole = is_transfer(e, i) && e->n_members[i] == e->usual[e->of[i]].most_members;
+        if (is_whole && !is_like_last(e, i)) {
+            add_to_fit(&fits[e->of[i]], (double)e->x->run->dur_ns[i], e->size[i], e->more[i]);
         }
     }
     for (size_t i = 0; i < e->x->n_ops; i++) {
         if (is_transfer(e, i)) {
-            e->usual[e->of[i]].even_ns = even_ns(&lines[e->of[i]]);
+            e->usual[e->of[i]].even_ns = even_ns(&fits[e->of[i]]);
         }
     }
-    inq_mem_free(lines);
+    inq_mem_free(fits);
     return INQ_OK;
 }
 
@@ -434,8 +503,9 @@ static int even_work(struct even *e, struct inq_err *err)
     size_t n_stretches = count_stretches(e);
     e->usual = inq_mem_zalloc(n, sizeof *e->usual);
     e->of = inq_mem_alloc(n * sizeof *e->of);
-    e->size = inq_mem_zalloc(n, sizeof *e->size);
+    e->size = inq_mem_zalloc(2 * n, sizeof *e->size);
     e->n_members = inq_mem_zalloc(n, sizeof *e->n_members);
+    e->first = inq_mem_zalloc(n, sizeof *e->first);
     e->update = inq_mem_zalloc(n, sizeof *e->update);
     e->expect_ns = inq_mem_zalloc(2 * n_stretches + 1, sizeof *e->expect_ns);
     e->kernels = inq_mem_zalloc(n_stretches + 1, sizeof *e->kernels);
@@ -443,11 +513,12 @@ static int even_work(struct even *e, struct inq_err *err)
     e->contents = inq_mem_zalloc(n_stretches + 1, sizeof *e->contents);
     e->common = inq_mem_zalloc(e->x->n_ranks * e->x->n_steps + 1, sizeof *e->common);
     bool all = e->kernels != NULL && e->alike != NULL && e->contents != NULL;
-    all = all && e->common != NULL && e->size != NULL && e->n_members != NULL;
+    all = all && e->common != NULL && e->size != NULL && e->n_members != NULL && e->first != NULL;
     if (!all || e->usual == NULL || e->of == NULL || e->update == NULL || e->expect_ns == NULL) {
         return no_memory(e, err);
     }
     e->squares = e->expect_ns + n_stretches;
+    e->more = e->size + n;
     code = find_usual(e, err);
     if (code == INQ_OK) {
         add_stretches(e);
@@ -476,6 +547,7 @@ static int even_sequences(struct inq_repairing *x, struct inq_err *err)
     inq_mem_free(e.of);
     inq_mem_free(e.size);
     inq_mem_free(e.n_members);
+    inq_mem_free(e.first);
     inq_mem_free(e.update);
     inq_mem_free(e.expect_ns);
     inq_mem_free(e.kernels);

@@ -430,6 +430,39 @@ static int join_alike(struct gains *g, struct inq_err *err)
     return code;
 }
 
+/* ---- one loss, two fixes ------------------------------------------------------------------- */
+
+static bool moves_work(const struct inq_candidate *candidate)
+{
+    return candidate->kind == INQ_FINDING_STAGE_IMBALANCE ||
+           candidate->kind == INQ_FINDING_SLOW_LAST_STAGE;
+}
+
+static bool has_same_ranks(const struct inq_candidate *a, const struct inq_candidate *b)
+{
+    return a->n_ranks == b->n_ranks &&
+           memcmp(a->ranks, b->ranks, a->n_ranks * sizeof *a->ranks) == 0;
+}
+
+/* A stage whose kernels are larger than the others' has its work moved, where that gains enough to
+ * be told, or cannot be simulated. Where each stage waits for the one before it, as with few
+ * micro-batches, it gains nothing: there its larger kernels are told. */
+static void leave_out_moved(struct gains *g)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        bool moved = false;
+        for (size_t k = 0; k < g->n && g->at[i].kind == INQ_FINDING_MORE_WORK; k++) {
+            moved = moved || (moves_work(&g->at[k]) && has_same_ranks(&g->at[k], &g->at[i]) &&
+                              (g->at[k].in_order_ns < 0 || !is_cheap(&g->at[k])));
+        }
+        g->at[kept] = g->at[i];
+        kept += !moved;
+    }
+    g->n = kept;
+}
+
 /* ---- receives beside other work -------------------------------------------------------------- */
 
 /* Whether it is not known of a good part of the receives what they feed: in the simulation, work
@@ -441,12 +474,6 @@ static bool hides_receives(const struct inq_trace_graph *graph)
 }
 
 /* ---- how sure ------------------------------------------------------------------------------- */
-
-static bool moves_work(const struct inq_candidate *candidate)
-{
-    return candidate->kind == INQ_FINDING_STAGE_IMBALANCE ||
-           candidate->kind == INQ_FINDING_SLOW_LAST_STAGE;
-}
 
 /* The one rule (man inquest-report(5)): established takes all ranks there, enough judged steps or a
  * fault in one named step, an interval above zero, and a simulated base close to the record; one of
@@ -683,6 +710,7 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     for (size_t i = 0; code == INQ_OK && simulated && i < g.n; i++) {
         code = gain_alone(&g, &g.at[i], err);
     }
+    leave_out_moved(&g);
     if (code == INQ_OK) {
         code = simulated ? join_alike(&g, err) : join_cheap(&g, err);
     }

@@ -25,7 +25,13 @@
  * Ranks' compute varies from step to step by a few tenths of a percent (clocks, temperature). From
  * 2 % on the work itself must vary: sequences of different length. The kernels of the optimizer,
  * which do not depend on the batch, vary by less than half as much then; where they are seen to, a
- * clock is no reason, and 1 % is enough: what a cause must cost to be told. */
+ * clock is no reason, and 1 % is enough: what a cause must cost to be told.
+ *
+ * Where grids are recorded, larger ones are known to the block, as nothing that chips differ by is:
+ * a rank's larger kernels are told from 1 % of the step on, however little they stand out among
+ * what its peers take. Ranks that draw another batch each step have larger ones by chance in some
+ * steps. A stage has larger kernels, and not only some larger layers, when the grids behind most of
+ * its time are larger. */
 #define STAGE_COST_SHARE   0.01
 #define STAGE_RATIO        1.05
 #define STAGE_RATIO_ALL    1.02
@@ -44,6 +50,8 @@
 #define OWN_PART 0.5
 /* Ranks of a stage that are asked for their kernels: all of them must be slower. */
 enum { ASKED = 4 };
+
+#define LARGER_SHARE 0.5
 
 /* Ranks whose optimizer kernels are looked at. */
 enum { MAX_WITNESSES = 32 };
@@ -206,23 +214,35 @@ static size_t choose_ranks(const struct look *l, uint32_t stage, uint32_t chosen
     return n;
 }
 
-/* What the stage loses because its ranks run the kernels that they share with the others slower:
- * that of the rank that loses least. 0: they do not, or have larger ones. */
+/* Whether grids say that all the work of the kernels is larger. */
+static bool is_larger_work(const struct inq_kernel_comparison *c)
+{
+    return c->larger_share >= LARGER_SHARE && c->grid_ratio > 1.0 && inq_kernels_are_larger(c);
+}
+
+/* What the stage loses because its ranks run the kernels that they share with the others slower,
+ * or larger ones: that of the rank that loses least. 0: they do not. */
+struct stage_kernels {
+    double slower_ns, larger_ns;
+};
+
 static int ask_kernels(const struct look *l, uint32_t stage, const struct inq_delay *like,
-                       double *slower_ns, struct inq_err *err)
+                       struct stage_kernels *lost, struct inq_err *err)
 {
     uint32_t chosen[ASKED];
     size_t n = choose_ranks(l, stage, chosen);
     double least = n > 1 ? STAGE_RATIO_ALL : STAGE_RATIO;
     int code = INQ_OK;
 
-    *slower_ns = n > 0 ? (double)INFINITY : 0.0;
-    for (size_t i = 0; code == INQ_OK && *slower_ns > 0.0 && i < n; i++) {
+    lost->slower_ns = lost->larger_ns = n > 0 ? (double)INFINITY : 0.0;
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
         struct inq_kernel_comparison c;
         code = inq_kernels_against(l->trace, l->cells, chosen[i], NULL, like->others,
                                    like->n_others, &c, err);
         bool slower = code == INQ_OK && c.ratio >= least && !inq_kernels_are_larger(&c);
-        *slower_ns = slower ? fmin(*slower_ns, c.slower_ns) : 0.0;
+        bool larger = code == INQ_OK && c.ratio > 1.0 && is_larger_work(&c);
+        lost->slower_ns = slower ? fmin(lost->slower_ns, c.slower_ns) : 0.0;
+        lost->larger_ns = larger ? fmin(lost->larger_ns, c.slower_ns) : 0.0;
     }
     return code;
 }
@@ -242,8 +262,8 @@ static struct inq_delay delay_of(struct look *l, uint32_t stage, double slower_n
     return d;
 }
 
-/* The ranks that make the stage slow become a candidate and are skipped from here on. */
-static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
+/* The ranks that make the stage slow become a candidate, and are skipped from here on if `skip`. */
+static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns, bool skip,
                           struct inq_err *err)
 {
     uint32_t *ranks = inq_mem_alloc((l->cells->n_ranks + 1) * sizeof(*ranks));
@@ -258,7 +278,7 @@ static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
         bool own = l->roles->of[r] == d->role && !l->skip[r];
         if (own && rank_compute(l, r) - others_ns >= least_ns) {
             ranks[n++] = r;
-            l->skip[r] = true;
+            l->skip[r] = skip;
         }
     }
     d->rank = ranks[0];
@@ -286,7 +306,8 @@ static size_t list_others(const struct look *l, uint32_t stage, uint32_t *others
     return n;
 }
 
-/* Slowest first, until one is not longer than the rest. */
+/* Slowest first, until one is not longer than the rest. Where a stage's kernels are larger, its
+ * work may be moved, too: the stage is still looked at by its length (see inq_gains_find). */
 static int find_slow_stages(struct look *l, double step_ns, double *values, struct inq_err *err)
 {
     uint32_t *others = inq_mem_alloc((l->cells->n_ranks + 1) * sizeof(*others));
@@ -299,16 +320,17 @@ static int find_slow_stages(struct look *l, double step_ns, double *values, stru
         uint32_t stage = describe_stages(l, values) ? slowest_stage(l, told) : INQ_NONE;
         double others_ns = stage != INQ_NONE ? median_of_other_stages(l, stage, values) : 0.0;
         double more_ns = stage != INQ_NONE ? l->stage_ns[stage] - others_ns : 0.0;
-        double slower_ns = 0.0;
+        struct stage_kernels lost;
         if (more_ns < STAGE_COST_SHARE * step_ns || more_ns <= 0.0) {
             break;
         }
         struct inq_delay like = {.others = others, .n_others = list_others(l, stage, others)};
         told[stage] = true;
-        code = ask_kernels(l, stage, &like, &slower_ns, err);
-        if (code == INQ_OK && slower_ns >= STAGE_COST_SHARE * step_ns) {
-            struct inq_delay delay = delay_of(l, stage, slower_ns, &like);
-            code = add_slow_stage(l, &delay, others_ns, err);
+        code = ask_kernels(l, stage, &like, &lost, err);
+        double lost_ns = fmax(lost.slower_ns, lost.larger_ns);
+        if (code == INQ_OK && lost_ns >= STAGE_COST_SHARE * step_ns) {
+            struct inq_delay delay = delay_of(l, stage, lost_ns, &like);
+            code = add_slow_stage(l, &delay, others_ns, lost.slower_ns > 0.0, err);
         }
     }
     inq_mem_free(others);
@@ -760,9 +782,11 @@ static double excess_at(const struct look *l, const struct inq_candidate *candid
                                     : (double)NAN;
 }
 
-/* Where work varies from step to step, some rank has more of it in most of few steps by chance: its
- * mean excess is within STAGE_SIGMAS standard errors of none. */
-static bool is_by_chance(const struct look *l, const struct inq_candidate *candidate)
+/* Whether the candidate's excess varies from step to step by `least_sigma` or more, and its mean is
+ * not so many standard errors off that chance hardly reaches it: some rank has more work in most of
+ * few steps by chance. */
+static bool is_chance(const struct look *l, const struct inq_candidate *candidate,
+                      double least_sigma)
 {
     double sum = 0.0;
     double squares = 0.0;
@@ -774,21 +798,76 @@ static bool is_by_chance(const struct look *l, const struct inq_candidate *candi
         squares += isnan(excess) ? 0.0 : excess * excess;
         n += !isnan(excess);
     }
-    double variance = n > 1.0 ? (squares - sum * sum / n) / (n - 1.0) : (double)INFINITY;
-    return candidate->kind == INQ_FINDING_MORE_WORK && n > 0.0 &&
-           sum / n < STAGE_SIGMAS * sqrt(fmax(variance, 0.0) / n);
+    if (n < 2.0) {
+        return n > 0.0;
+    }
+    double sigma = sqrt(fmax(squares - sum * sum / n, 0.0) / (n - 1.0));
+    return sigma >= least_sigma && sum < inq_straggler_limit(n - 1.0) * sigma * sqrt(n);
 }
 
-static void leave_out_chance(const struct look *l)
+/* By work that varies: clocks do by less. */
+static bool is_by_chance(const struct look *l, const struct inq_candidate *candidate)
+{
+    return candidate->kind == INQ_FINDING_MORE_WORK && is_chance(l, candidate, UNEVEN_KNOWN_SIGMA);
+}
+
+/* Whether it has larger kernels in most steps, and by chance. What is larger in fewer is told by
+ * these (see transient.h), and what has more kernels by their number. */
+static bool is_larger_by_chance(const struct look *l, const struct inq_candidate *candidate)
+{
+    return l->cells->n_steps > l->cells->first_step + 1 && isnan(candidate->ratio) &&
+           2 * candidate->steps_seen >= candidate->steps && is_by_chance(l, candidate);
+}
+
+static void leave_out(const struct look *l,
+                      bool (*test)(const struct look *, const struct inq_candidate *))
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < l->found->n_candidates; i++) {
-        if (!is_by_chance(l, &l->found->candidates[i])) {
+        if (!test(l, &l->found->candidates[i])) {
             l->found->candidates[kept++] = l->found->candidates[i];
         }
     }
     l->found->n_candidates = kept;
+}
+
+/* Whether its peers' grids explain why a rank that is no outlier computes longer, in all steps
+ * alike. */
+static int has_larger_kernels(const struct look *l, const struct inq_delay *delay, double least_ns,
+                              bool *larger, struct inq_err *err)
+{
+    uint32_t rank = delay->rank;
+    struct inq_candidate probe = {.ranks = &rank, .n_ranks = 1};
+    struct inq_kernel_comparison c;
+
+    *larger = false;
+    if (delay->outlier || inq_candidates_name(l->found, rank) || delay->compute.ns < least_ns ||
+        is_chance(l, &probe, 0.0)) {
+        return INQ_OK;
+    }
+    int code = inq_candidate_kernels(l->q, delay, &c, err);
+    *larger = code == INQ_OK && is_larger_work(&c) &&
+              (c.grid_ratio - 1.0) * delay->peers_compute_ns >= least_ns;
+    return code;
+}
+
+static int find_larger_kernels(const struct look *l, double least_ns, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && !l->cells->one_step && i < l->q->delays->n; i++) {
+        struct inq_delay delay = l->q->delays->at[i];
+        bool larger = false;
+        code = has_larger_kernels(l, &delay, least_ns, &larger, err);
+        if (larger) {
+            delay.computes = true;
+            delay.idles = false;
+            delay.idle.ns = delay.copy_ns = 0.0;
+            code = inq_candidates_of_delay(l->q, &delay, l->found, err);
+        }
+    }
+    return code;
 }
 
 int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribution *found,
@@ -798,14 +877,20 @@ int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribut
         .q = q, .trace = q->trace, .cells = q->cells, .roles = q->roles, .found = found};
     struct inq_imbalance imbalance;
     double least_ns = STAGE_COST_SHARE * q->delays->step_ns;
-    int code = find_imbalance(l, &imbalance, err);
+
+    leave_out(&l, is_larger_by_chance);
+    int code = find_larger_kernels(&l, least_ns, err);
+
+    if (code == INQ_OK) {
+        code = find_imbalance(l, &imbalance, err);
+    }
 
     if (code == INQ_OK && imbalance.stage_found) {
         code = stage_candidate(q, &imbalance, &found->candidates[found->n_candidates], err);
         found->n_candidates += code == INQ_OK;
     }
     if (code == INQ_OK && imbalance.uneven && imbalance.cost_ns >= least_ns) {
-        leave_out_chance(&l);
+        leave_out(&l, is_by_chance);
         found->candidates[found->n_candidates++] = uneven_candidate(q, &imbalance);
     }
     return code;

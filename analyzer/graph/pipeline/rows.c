@@ -175,6 +175,35 @@ static int find_stages(struct inq_pipe_run *run, struct inq_err *err)
 
 /* ---- chunks of an interleaved schedule without labels ---------------------------------------- */
 
+static bool is_of_first_stage(const struct inq_pipe_run *run, int32_t number)
+{
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        if (run->trace->ranks[r].rank == number) {
+            return run->ranks[r].stage == 0;
+        }
+    }
+    return false;
+}
+
+/* How much an item sends to the first stage: one transfer or none, of a batch several. */
+static size_t sends_to_first(const struct inq_pipe_run *run, size_t r,
+                             const struct inq_pipe_item *item)
+{
+    const struct inq_rank *rank = &run->trace->ranks[r];
+    uint32_t comm = rank->events.comm[item->event];
+    uint32_t batch = comm != INQ_NONE ? rank->comms[comm].batch : INQ_NONE;
+    size_t n = 0;
+    if (batch == INQ_NONE) {
+        return item->dir == INQ_COLL_SEND && item->partner != INQ_NONE &&
+               run->ranks[item->partner].stage == 0;
+    }
+    for (; batch != INQ_NONE; batch = rank->comms[batch].batch) {
+        n += rank->comms[batch].kind == INQ_COLL_SEND &&
+             is_of_first_stage(run, rank->comms[batch].peer);
+    }
+    return n;
+}
+
 /* Micro-batches per step: forwards of the first rank of the last stage without what it sends to the
  * first stage, which are (v - 1) m activations; of two stages it also sends it all v m gradients.
  */
@@ -193,9 +222,9 @@ static int32_t count_micro_batches(const struct inq_pipe_run *run, size_t *forwa
         }
         for (size_t i = 0; i < rank->n_items; i++) {
             const struct inq_pipe_item *item = &rank->items[i];
-            bool to_first = item->partner != INQ_NONE && run->ranks[item->partner].stage == 0;
-            wraps += item->kind == INQ_ITEM_P2P && item->step == step &&
-                     item->dir == INQ_COLL_SEND && to_first;
+            if (item->kind == INQ_ITEM_P2P && item->step == step) {
+                wraps += sends_to_first(run, r, item);
+            }
         }
     }
     size_t gradients = run->n_stages == 2 ? *forwards : 0;

@@ -58,42 +58,6 @@ struct known {
     uint64_t whom, kin;
 };
 
-/* ---- rows ---------------------------------------------------------------------------------- */
-
-static bool all_there(const struct search *s, const struct inq_collective *c)
-{
-    if (c->n_members < 2 || !c->complete || c->kind == INQ_COLL_UNKNOWN) {
-        return false;
-    }
-    const struct inq_group *group =
-        c->group < s->trace->n_groups ? &s->trace->groups[c->group] : NULL;
-
-    return inq_coll_is_p2p(c->kind) || !group || group->size <= 0 ||
-           (uint32_t)group->size == c->n_members;
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return inq_hash_u64(hash ^ inq_hash_u64(value));
-}
-
-/* How many hosts a collective's members are on, each with a clock of its own: a link between hosts
- * is slower than one inside, and compared with its like. */
-static uint32_t count_hosts(const struct inq_trace *trace, const struct inq_collective *c,
-                            int64_t *scratch)
-{
-    uint32_t n = 0;
-
-    for (uint32_t m = 0; m < c->n_members; m++) {
-        scratch[m] = trace->ranks[trace->members[c->first_member + m].rank].clock.source;
-    }
-    inq_sort_i64(scratch, c->n_members);
-    for (uint32_t m = 0; m < c->n_members; m++) {
-        n += m == 0 || scratch[m] != scratch[m - 1];
-    }
-    return n;
-}
-
 /* ---- kernels of several transfers ------------------------------------------------------------ */
 
 static uint64_t member_key(const struct inq_member *member)
@@ -156,6 +120,40 @@ static int64_t own_transfer(const struct search *s, const struct inq_map *latest
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
+
+static bool all_there(const struct search *s, const struct inq_collective *c)
+{
+    if (c->n_members < 2 || !c->complete || c->kind == INQ_COLL_UNKNOWN) {
+        return false;
+    }
+    const struct inq_group *group =
+        c->group < s->trace->n_groups ? &s->trace->groups[c->group] : NULL;
+
+    return inq_coll_is_p2p(c->kind) || !group || group->size <= 0 ||
+           (uint32_t)group->size == c->n_members;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return inq_hash_u64(hash ^ inq_hash_u64(value));
+}
+
+/* How many hosts a collective's members are on, each with a clock of its own: a link between hosts
+ * is slower than one inside, and compared with its like. */
+static uint32_t count_hosts(const struct inq_trace *trace, const struct inq_collective *c,
+                            int64_t *scratch)
+{
+    uint32_t n = 0;
+
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        scratch[m] = trace->ranks[trace->members[c->first_member + m].rank].clock.source;
+    }
+    inq_sort_i64(scratch, c->n_members);
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        n += m == 0 || scratch[m] != scratch[m - 1];
+    }
+    return n;
+}
 
 static void add_row(struct search *s, uint32_t index, const struct inq_coll_figures *figures,
                     int64_t *scratch)

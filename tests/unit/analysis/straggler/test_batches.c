@@ -248,7 +248,8 @@ static struct inq_report *analyze(struct inq_run **run)
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
-/* Four rounds a step, each rank sends to the next one and receives from the one before. */
+/* Two rounds forward and two backward a step, each rank sends to the next one and receives from the
+ * one before. */
 static int64_t make_ring(int slow_rank, int from, int to)
 {
     memset(&program, 0, sizeof program);
@@ -257,8 +258,10 @@ static int64_t make_ring(int slow_rank, int from, int to)
     }
     for (int r = 0; r < RANKS; r++) {
         for (int k = 0; k < STEPS * 4; k++) {
-            compute(r, (r == slow_rank ? 1100 : 1000) + (r * 7 + k * 3) % 5, MAIN);
+            int thread = k % 4 < 2 ? MAIN : BACKWARD;
+            compute(r, (r == slow_rank ? 1100 : 1000) + (r * 7 + k * 3) % 5, thread);
             struct item *item = add(r, EXCHANGE);
+            item->thread = thread;
             way(item, r, (r + 1) % RANKS, true);
             way(item, r, (r + RANKS - 1) % RANKS, false);
             if (k % 4 == 3) {
@@ -291,6 +294,7 @@ static void ring__of_a_slow_gpu(void **state)
     struct inq_run *run = NULL;
     struct inq_report *report = analyze(&run);
     expect(report, INQ_FINDING_SLOW_GPU, step_ns - healthy_ns);
+    assert_null(report->pipeline);
     assert_int_equal(report->findings[0].ranks[0], 2);
     inq_report_free(report);
     inq_run_free(run);
@@ -305,6 +309,7 @@ static void ring__with_a_slow_link(void **state)
     struct inq_run *run = NULL;
     struct inq_report *report = analyze(&run);
     expect(report, INQ_FINDING_SLOW_LINK, step_ns - healthy_ns);
+    assert_null(report->pipeline);
     assert_int_equal(report->findings[0].n_ranks, 2);
     assert_int_equal(report->findings[0].ranks[0], 1);
     assert_int_equal(report->findings[0].ranks[1], 2);

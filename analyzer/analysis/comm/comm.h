@@ -23,7 +23,14 @@ int64_t inq_coll_wait_ns(const struct inq_trace *trace, const struct inq_collect
                          const struct inq_member *member, int64_t last_start_ns);
 
 /* Whether the member's kernel runs other transfers besides this one (batch_isend_irecv). */
-bool inq_coll_is_batched(const struct inq_trace *trace, const struct inq_member *member);
+static inline bool inq_coll_is_batched(const struct inq_trace *trace,
+                                       const struct inq_member *member)
+{
+    const struct inq_rank *rank = &trace->ranks[member->rank];
+    uint32_t c = rank->events.comm ? rank->events.comm[member->event] : INQ_NONE;
+
+    return c < rank->n_comms && rank->comms[c].batch != INQ_NONE;
+}
 
 /* `scratch` is the caller's, [n_members]. The collective has at least one member. */
 void inq_coll_figures(const struct inq_trace *trace, const struct inq_collective *collective,

@@ -101,14 +101,6 @@ static int64_t bytes_of(const struct inq_trace *trace, const struct inq_collecti
     return bytes;
 }
 
-bool inq_coll_is_batched(const struct inq_trace *trace, const struct inq_member *member)
-{
-    const struct inq_rank *rank = &trace->ranks[member->rank];
-    uint32_t c = rank->events.comm ? rank->events.comm[member->event] : INQ_NONE;
-
-    return c < rank->n_comms && rank->comms[c].batch != INQ_NONE;
-}
-
 /* From the last arrival to the end, the median over members. A kernel of several transfers
  * (batch_isend_irecv) ends with the last of them, so what ends one of its transfers is the member
  * that ends first: the other one has a partner elsewhere that is late or far. */

@@ -7,7 +7,7 @@
 #include "base/stats.h"
 #include "inquest/account.h"
 #include "inquest/telemetry.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <math.h>

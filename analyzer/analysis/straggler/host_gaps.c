@@ -2,7 +2,7 @@
 /* Idle gaps of one rank: one walk over its GPU work in order of start. */
 #include "analysis/straggler/host_gaps.h"
 
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 /* A range must fill this part of a gap to be named as what the host did. */
 #define FILLS 0.5

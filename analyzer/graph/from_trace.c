@@ -182,7 +182,7 @@ static int add_events(struct make *m, struct rank_part *p, struct inq_err *err)
         if (!in_step(m, e, i)) {
             continue;
         }
-        struct inq_trace_op what = {p->index, (uint32_t)i, false, false};
+        struct inq_trace_op what = {.rank = p->index, .row = (uint32_t)i};
         int64_t end = e->start_ns[i] + e->dur_ns[i];
         int code = add_op(m, p, &what, e->start_ns[i], end, &p->event_id[i], err);
         if (code != INQ_OK) {
@@ -303,7 +303,7 @@ static void find_awaited(struct rank_part *p)
 static int add_call(struct make *m, struct rank_part *p, size_t call, bool sync, int64_t over,
                     struct inq_err *err)
 {
-    struct inq_trace_op what = {p->index, (uint32_t)call, true, false};
+    struct inq_trace_op what = {.rank = p->index, .row = (uint32_t)call, .host = true};
     int64_t start = call_start(p, call);
     int code = INQ_OK;
     if (p->awaited[call] != INQ_NONE) {
@@ -712,6 +712,135 @@ static bool is_group(const struct inq_collective *c)
     return !c->ends_disagree && (inq_coll_is_p2p(c->kind) || inq_coll_synchronizes(c->kind));
 }
 
+/* ---- kernels of several transfers ------------------------------------------------------------ */
+
+/* The ops of a matched transfer of two that are both in the window. */
+static bool ends_of(const struct make *m, const struct inq_collective *c, uint32_t id[2])
+{
+    if (c->n_members != 2 || !inq_coll_is_p2p(c->kind) || !is_group(c)) {
+        return false;
+    }
+    for (int k = 0; k < 2; k++) {
+        const struct inq_member *member = &m->trace->members[c->first_member + (uint32_t)k];
+        id[k] = m->parts[member->rank].event_id[member->event];
+    }
+    return id[0] != INQ_NONE && id[1] != INQ_NONE && id[0] != id[1];
+}
+
+/* Kernels that stand in more than one transfer. A group would hold them to one of them, and what
+ * they wait for of the other ranks would count as their own time. */
+static int mark_batches(struct make *m, struct inq_err *err)
+{
+    uint8_t *n_of = inq_mem_zalloc(m->n + 1, 1);
+    uint32_t id[2];
+    if (n_of == NULL) {
+        return no_memory(err);
+    }
+    for (size_t c = 0; c < m->trace->n_collectives; c++) {
+        if (ends_of(m, &m->trace->collectives[c], id)) {
+            for (int k = 0; k < 2; k++) {
+                m->ops[id[k]].batch = n_of[id[k]] > 0;
+                n_of[id[k]] = 1;
+            }
+        }
+    }
+    inq_mem_free(n_of);
+    return INQ_OK;
+}
+
+/* Whether the transfer is one of several of either end. */
+static bool is_of_batch(const struct make *m, const struct inq_collective *c, uint32_t id[2])
+{
+    return ends_of(m, c, id) && (m->ops[id[0]].batch || m->ops[id[1]].batch);
+}
+
+/* The other end of a transfer, in a chain of all of an op. */
+struct other_end {
+    uint32_t id, next;
+};
+
+/* `first`: [n ops] the chains; the ends of transfers of batches. */
+static int chain_ends(struct make *m, uint32_t *first, struct other_end **ends, struct inq_err *err)
+{
+    size_t n = 0;
+    size_t cap = 0;
+    uint32_t id[2];
+    int code = INQ_OK;
+    for (size_t c = 0; code == INQ_OK && c < m->trace->n_collectives; c++) {
+        if (!is_of_batch(m, &m->trace->collectives[c], id)) {
+            continue;
+        }
+        code = inq_mem_grow(ends, &cap, n + 2, sizeof **ends, INQ_GRAPH_MAX_EDGES, err);
+        for (int k = 0; code == INQ_OK && k < 2; k++) {
+            (*ends)[n] = (struct other_end){id[1 - k], first[id[k]]};
+            first[id[k]] = (uint32_t)n++;
+        }
+    }
+    return code;
+}
+
+/* They start when the last of those has that they exchange with, also where that has one transfer
+ * only. */
+static void start_with_last(struct make *m, const uint32_t *first, const struct other_end *ends,
+                            int64_t *start_ns)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        start_ns[i] = m->start_ns[i];
+        for (uint32_t at = first[i]; at != INQ_NONE; at = ends[at].next) {
+            int64_t ns = m->start_ns[ends[at].id];
+            start_ns[i] = ns > start_ns[i] ? ns : start_ns[i];
+            m->ops[i].batch = true;
+        }
+    }
+    memcpy(m->start_ns, start_ns, m->n * sizeof *start_ns);
+}
+
+/* What an end waits for, the other one does. */
+static int connect_batches(struct make *m, struct inq_err *err)
+{
+    int code = mark_batches(m, err);
+    uint32_t *first = inq_mem_alloc((m->n + 1) * sizeof *first);
+    int64_t *start_ns = inq_mem_alloc((m->n + 1) * sizeof *start_ns);
+    struct other_end *ends = NULL;
+    size_t n_edges = m->b->n_edges;
+    if (code == INQ_OK && (first == NULL || start_ns == NULL)) {
+        code = no_memory(err);
+    }
+    if (code == INQ_OK) {
+        memset(first, 0xff, (m->n + 1) * sizeof *first);
+        code = chain_ends(m, first, &ends, err);
+    }
+    for (size_t e = 0; code == INQ_OK && ends != NULL && e < n_edges; e++) {
+        const struct inq_edge edge = m->b->edges[e];
+        for (uint32_t at = first[edge.after]; code == INQ_OK && at != INQ_NONE;
+             at = ends[at].next) {
+            code = inq_graph_add_inferred(m->b, edge.before, ends[at].id, err);
+        }
+    }
+    if (code == INQ_OK && ends != NULL) {
+        start_with_last(m, first, ends, start_ns);
+    }
+    inq_mem_free(first);
+    inq_mem_free(start_ns);
+    inq_mem_free(ends);
+    return code;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static int add_groups(struct make *m, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t c = 0; code == INQ_OK && c < m->trace->n_collectives; c++) {
+        const struct inq_collective *coll = &m->trace->collectives[c];
+        uint32_t id[2];
+        if (is_group(coll) && !is_of_batch(m, coll, id)) {
+            code = add_group(m, coll, err);
+        }
+    }
+    return code;
+}
+
 static bool has_receives(const struct inq_rank *rank)
 {
     for (size_t i = 0; i < rank->n_comms; i++) {
@@ -812,11 +941,8 @@ static int make_graph(struct make *m, struct inq_trace_graph *out, struct inq_er
     for (uint32_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
         code = add_rank(m, r, out, err);
     }
-    for (size_t c = 0; code == INQ_OK && c < m->trace->n_collectives; c++) {
-        if (is_group(&m->trace->collectives[c])) {
-            code = add_group(m, &m->trace->collectives[c], err);
-        }
-    }
+    code = code == INQ_OK ? connect_batches(m, err) : code;
+    code = code == INQ_OK ? add_groups(m, err) : code;
     if (code == INQ_OK) {
         code = inq_graph_finish_cut(m->b, &out->graph, &out->contradictions, err);
     }

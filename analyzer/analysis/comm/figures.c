@@ -101,6 +101,21 @@ static int64_t bytes_of(const struct inq_trace *trace, const struct inq_collecti
     return bytes;
 }
 
+/* From the last arrival to the end, the median over members. A kernel of several transfers
+ * (batch_isend_irecv) ends with the last of them, so what ends one of its transfers is the member
+ * that ends first: the other one has a partner elsewhere that is late or far. */
+static int64_t transfer_of(const struct inq_trace *trace, const struct inq_member *members,
+                           uint32_t n, const struct inq_coll_figures *f, int64_t *scratch)
+{
+    bool batched = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        scratch[i] = max2(0, end_of(trace, &members[i]) - f->last_start_ns);
+        batched = batched || inq_coll_is_batched(trace, &members[i]);
+    }
+    return batched ? max2(0, f->first_end_ns - f->last_start_ns) : inq_median_i64(scratch, n);
+}
+
 static void fill_algorithm(const struct inq_trace *trace, const struct inq_member *members,
                            uint32_t n, struct inq_coll_figures *f)
 {
@@ -128,9 +143,8 @@ void inq_coll_figures(const struct inq_trace *trace, const struct inq_collective
         if (__builtin_add_overflow(f->wait_ns, wait, &f->wait_ns)) {
             f->wait_ns = INT64_MAX;
         }
-        scratch[i] = max2(0, end_of(trace, &members[i]) - f->last_start_ns);
     }
-    f->transfer_ns = inq_median_i64(scratch, n);
+    f->transfer_ns = transfer_of(trace, members, n, f, scratch);
     f->bytes = bytes_of(trace, collective, members);
     fill_algorithm(trace, members, n, f);
     if (collective->ends_disagree) {

@@ -7,6 +7,7 @@
 #include "base/stats.h"
 #include "inquest/account.h"
 #include "inquest/telemetry.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -248,8 +249,10 @@ static const char *whose(struct inq_findings *f, const struct inq_candidate *can
     }
     const char *ranks = inq_findings_rank_list(f, candidate->ranks, candidate->n_ranks, false);
     if (candidate->host[0] != '\0') {
-        return inq_findings_text(f, "The %ss of host %s (%s) %s", thing, candidate->host, ranks,
-                                 verbs);
+        bool host = strcmp(thing, "host") == 0; /* no "hosts of a host" */
+        return inq_findings_text(f, "The %s of host %s (%s) %s",
+                                 host ? "processes" : inq_findings_text(f, "%ss", thing),
+                                 candidate->host, ranks, verbs);
     }
     return inq_findings_text(f, "The %ss of %s %s", thing, ranks, verbs);
 }
@@ -402,6 +405,38 @@ static const char *about_launches(struct inq_findings *f, const struct inq_candi
         peers_of(candidate));
 }
 
+/* A host that does one thing in its longest gap. */
+static const char *about_call(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    const char *in = inq_arena_name(f->arena, candidate->running);
+
+    switch (inq_host_kind_of(candidate->running)) {
+    case INQ_HOST_DATA:
+        return inq_findings_text(
+            f,
+            "The host waits in %s: compare storage, loader workers and samples "
+            "with those of %s.",
+            in, peers_of(candidate));
+    case INQ_HOST_MEMORY:
+        return inq_findings_text(
+            f,
+            "The host is in %s: compare the memory in use with that of %s, and "
+            "let the allocator keep what it has (less memory in use, equal "
+            "shapes in all steps, expandable segments).",
+            in, peers_of(candidate));
+    case INQ_HOST_SYNCHRONIZE:
+    case INQ_HOST_COLLECTION:
+    case INQ_HOST_COPY:
+    case INQ_HOST_LAUNCH:
+    case INQ_HOST_OTHER:
+        break;
+    }
+    return inq_findings_text(f,
+                             "Find out what keeps the host in %s: data loading, garbage "
+                             "collection, checkpoints, other processes on its cores.",
+                             in);
+}
+
 /* What to try, where more is known than the kind; else "". */
 static const char *advice(struct inq_findings *f, const struct inq_candidate *candidate)
 {
@@ -429,10 +464,7 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
         return about_launches(f, candidate);
     }
     if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->running[0]) {
-        return inq_findings_text(f,
-                                 "Find out what keeps the host in %s: data loading, garbage "
-                                 "collection, checkpoints, other processes on its cores.",
-                                 inq_arena_name(f->arena, candidate->running));
+        return about_call(f, candidate);
     }
     return "";
 }

@@ -224,10 +224,18 @@ static const char *of_device(struct inq_findings *f, const char *text)
                              of_device(f, from + 3));
 }
 
-/* The view of hosts of which most is one sort of work. */
-static struct view narrowed(const struct view *view, const struct host_work *work)
+/* The view of hosts of which most is one sort of work. Launching belongs to a job's shape; this
+ * work does not, so that it is told one level below a cause of the same share, whose cost is
+ * simulated. A stage of a pipeline may have waited for its inputs meanwhile: there it is as any
+ * other. */
+static struct view narrowed(const struct inq_findings *f, const struct view *view,
+                            const struct host_work *work)
 {
     struct view narrow = *view;
+    if (f->report->pipeline == NULL) {
+        narrow.low = inq_severity_least(INQ_SEVERITY_MEDIUM);
+        narrow.medium = inq_severity_least(INQ_SEVERITY_HIGH);
+    }
     narrow.title = work->title;
     narrow.one_title = work->one_title;
     narrow.expected = narrow.one_expected = work->expected;
@@ -347,8 +355,9 @@ static void from_view(struct inq_findings *f, const struct view *view)
         left.all_ns -= left.told_ns;
         left.ns = left.all_ns;
         work = work_of_hosts(a, left.told_ns, &left.ns);
+        left.all_ns = work != NULL && f->report->pipeline == NULL ? left.ns : left.all_ns;
     }
-    struct view narrow = work != NULL ? narrowed(view, work) : *view;
+    struct view narrow = work != NULL ? narrowed(f, view, work) : *view;
     add_view(f, &narrow, &left);
 }
 

@@ -228,7 +228,7 @@ static bool is_matched(const struct inq_counterfactual *x)
                     x->trace->ranks[what->rank].events.cls[what->row] == INQ_CLASS_COMM;
         double ns = comm ? (double)(x->g.end_ns[i] - x->g.start_ns[i]) : 0.0;
         all += ns;
-        alone += g->members[i] == 1 ? ns : 0.0;
+        alone += g->members[i] == 1 && !what->batch ? ns : 0.0;
     }
     return alone <= most_alone * all;
 }

@@ -2,6 +2,8 @@
 /* Idle gaps of one rank: one walk over its GPU work in order of start. */
 #include "analysis/straggler/host_gaps.h"
 
+#include "trace/trace.h"
+
 /* A range must fill this part of a gap to be named as what the host did. */
 #define FILLS 0.5
 
@@ -111,9 +113,41 @@ static void take_gap(struct walk *w, const struct inq_host_gap *gap)
     keep(w, gap, step);
 }
 
+/* Calls of one sort that together fill most of a gap: an allocator that is out of memory frees all
+ * that it keeps, segment by segment. Launches are what any host does. */
+static inq_str what_repeats(const struct inq_trace *trace, const struct inq_rank *rank,
+                            const struct inq_host_gap *gap, int64_t least_ns)
+{
+    const struct inq_calls *calls = &rank->calls;
+    int64_t sum_ns[INQ_HOST_LAUNCH + 1] = {0};
+    int64_t longest_ns[INQ_HOST_LAUNCH + 1] = {0};
+    inq_str longest[INQ_HOST_LAUNCH + 1] = {0};
+
+    for (size_t i = 0; i < calls->n && calls->start_ns[i] < gap->end_ns; i++) {
+        int64_t ns = overlap_ns(calls->start_ns[i], calls->start_ns[i] + calls->dur_ns[i],
+                                gap->begin_ns, gap->end_ns);
+        if (ns == 0) {
+            continue;
+        }
+        enum inq_host_kind kind = inq_host_kind_of(inq_trace_str(trace, calls->name[i]));
+        sum_ns[kind] += ns;
+        if (ns > longest_ns[kind]) {
+            longest_ns[kind] = ns;
+            longest[kind] = calls->name[i];
+        }
+    }
+    for (int kind = INQ_HOST_DATA; kind < INQ_HOST_LAUNCH; kind++) {
+        if (sum_ns[kind] > least_ns) {
+            return longest[kind];
+        }
+    }
+    return 0;
+}
+
 /* What the host did between the beginning of the gap and the launch: the shortest annotation or
- * driver call that fills most of it. */
-static inq_str what_ran(const struct inq_rank *rank, const struct inq_host_gap *gap)
+ * driver call that fills most of it, else calls of one sort that do. */
+static inq_str what_ran(const struct inq_trace *trace, const struct inq_rank *rank,
+                        const struct inq_host_gap *gap)
 {
     int64_t to_ns = gap->launch_ns > gap->begin_ns ? gap->launch_ns : gap->end_ns;
     int64_t least_ns = (int64_t)((double)(to_ns - gap->begin_ns) * FILLS);
@@ -138,7 +172,7 @@ static inq_str what_ran(const struct inq_rank *rank, const struct inq_host_gap *
             best_ns = rank->calls.dur_ns[i];
         }
     }
-    return best;
+    return best != 0 ? best : what_repeats(trace, rank, gap, least_ns);
 }
 
 static void sort_longest_first(struct inq_host_gaps *gaps)
@@ -187,7 +221,7 @@ int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_step_stat
     *gaps = (struct inq_host_gaps){0};
     int code = walk_gaps(&w, cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE, err);
     for (size_t i = 0; i < gaps->n; i++) {
-        gaps->at[i].running = what_ran(w.rank, &gaps->at[i]);
+        gaps->at[i].running = what_ran(trace, w.rank, &gaps->at[i]);
     }
     sort_longest_first(gaps);
     return code;

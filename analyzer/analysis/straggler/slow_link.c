@@ -58,6 +58,67 @@ struct known {
     uint64_t whom, kin;
 };
 
+/* ---- kernels of several transfers ------------------------------------------------------------ */
+
+static uint64_t member_key(const struct inq_member *member)
+{
+    return (uint64_t)member->rank << 32 | member->event;
+}
+
+static int64_t last_start(const struct inq_trace *trace, const struct inq_collective *c)
+{
+    int64_t last_ns = INT64_MIN;
+
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        const struct inq_member *member = &trace->members[c->first_member + m];
+        int64_t ns = trace->ranks[member->rank].events.start_ns[member->event];
+        last_ns = ns > last_ns ? ns : last_ns;
+    }
+    return last_ns;
+}
+
+/* Of each kernel of a batch, which of its transfers began last. */
+static int find_latest(const struct inq_trace *trace, struct inq_map *latest, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (uint32_t i = 0; i < trace->n_collectives; i++) {
+        const struct inq_collective *c = &trace->collectives[i];
+        for (uint32_t m = 0; code == INQ_OK && m < c->n_members; m++) {
+            const struct inq_member *member = &trace->members[c->first_member + m];
+            uint32_t other;
+            if (inq_coll_is_batched(trace, member) &&
+                (!inq_map_get(latest, member_key(member), &other) ||
+                 last_start(trace, c) > last_start(trace, &trace->collectives[other]))) {
+                code = inq_map_put(latest, member_key(member), i, err);
+            }
+        }
+    }
+    return code;
+}
+
+/* How long the transfer itself took. A kernel of a batch waits for all ranks that it exchanges with
+ * and ends with the slowest of these transfers: the time from the last of their arrivals on is the
+ * most that each can have taken, and of two ends the shorter one is. */
+static int64_t own_transfer(const struct search *s, const struct inq_map *latest,
+                            const struct inq_collective *c, const struct inq_coll_figures *figures)
+{
+    const struct inq_trace *trace = s->trace;
+    int64_t least_ns = figures->transfer_ns;
+
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        const struct inq_member *member = &trace->members[c->first_member + m];
+        const struct inq_events *events = &trace->ranks[member->rank].events;
+        uint32_t other;
+        if (inq_map_get(latest, member_key(member), &other)) {
+            int64_t ns = events->start_ns[member->event] + events->dur_ns[member->event] -
+                         last_start(trace, &trace->collectives[other]);
+            least_ns = ns < least_ns ? ns : least_ns;
+        }
+    }
+    return least_ns > 0 ? least_ns : 0;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 static bool all_there(const struct search *s, const struct inq_collective *c)
@@ -139,6 +200,7 @@ static int by_what_hosts_whom_and_step(const void *a, const void *b, void *ctx)
 static int load_rows(struct search *s, struct inq_err *err)
 {
     uint32_t most = 1;
+    struct inq_map latest = {0};
 
     for (size_t i = 0; i < s->trace->n_collectives; i++) {
         uint32_t n = s->trace->collectives[i].n_members;
@@ -148,16 +210,21 @@ static int load_rows(struct search *s, struct inq_err *err)
     if (!scratch) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a collective of %u members", most);
     }
-    for (size_t i = 0; i < s->trace->n_collectives; i++) {
+    int code = find_latest(s->trace, &latest, err);
+    for (size_t i = 0; code == INQ_OK && i < s->trace->n_collectives; i++) {
         const struct inq_collective *c = &s->trace->collectives[i];
         struct inq_coll_figures figures;
         if (all_there(s, c) && inq_link_step(s->trace, s->cells, c) != INQ_NONE) {
             inq_coll_figures(s->trace, c, scratch, &figures);
+            figures.transfer_ns = own_transfer(s, &latest, c, &figures);
             add_row(s, (uint32_t)i, &figures, scratch);
         }
     }
+    inq_map_release(&latest);
     inq_mem_free(scratch);
-    return inq_sort(s->rows, s->n_rows, sizeof(*s->rows), by_what_hosts_whom_and_step, NULL, err);
+    return code == INQ_OK ? inq_sort(s->rows, s->n_rows, sizeof(*s->rows),
+                                     by_what_hosts_whom_and_step, NULL, err)
+                          : code;
 }
 
 /* ---- exposure ------------------------------------------------------------------------------ */

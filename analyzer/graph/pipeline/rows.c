@@ -154,6 +154,56 @@ static void number_all(struct links *x)
     }
 }
 
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+/* What all replicas send: to the next stage, to the one before, from the last to the first and from
+ * the first to the last. */
+struct sent {
+    double down, up, around, back;
+};
+
+static void add_sent(const struct inq_pipe_run *run, const struct inq_comm *comm, uint32_t from,
+                     uint32_t to, struct sent *sent)
+{
+    double elems = comm->in_elems > 0 ? (double)comm->in_elems : 1.0;
+    sent->down += to == from + 1 ? elems : 0.0;
+    sent->up += from == to + 1 ? elems : 0.0;
+    sent->around += from + 1 == run->n_stages && to == 0 ? elems : 0.0;
+    sent->back += from == 0 && to + 1 == run->n_stages ? elems : 0.0;
+}
+
+/* Ranks that pass blocks around (ring attention), in either direction: all send to the next one,
+ * the last as much to the first, and none sends back. A pipeline's gradients go back; what the last
+ * stage of one that only goes forward sends to the first (tokens) is less. Two ranks are no ring
+ * that can be told. */
+static int is_ring(const struct inq_pipe_run *run, bool *ring, struct inq_err *err)
+{
+    const struct inq_trace *trace = run->trace;
+    struct inq_map stage_of = {0};
+    struct sent sent = {0};
+    int code = INQ_OK;
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        code = inq_map_put(&stage_of, (uint32_t)trace->ranks[r].rank, run->ranks[r].stage, err);
+    }
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        for (size_t i = 0; i < rank->n_comms; i++) {
+            const struct inq_comm *comm = &rank->comms[i];
+            uint32_t to = INQ_NONE;
+            if (comm->kind == INQ_COLL_SEND && comm->peer >= 0 &&
+                inq_map_get(&stage_of, (uint32_t)comm->peer, &to)) {
+                add_sent(run, comm, run->ranks[r].stage, to, &sent);
+            }
+        }
+    }
+    double links = run->n_stages - 1;
+    bool down = sent.down > 0.0 && sent.up <= 0.0 && sent.around * links >= sent.down;
+    bool up = sent.up > 0.0 && sent.down <= 0.0 && sent.back * links >= sent.up;
+    *ring = run->n_stages > 2 && (down || up);
+    inq_map_release(&stage_of);
+    return code;
+}
+
 /* Stages and replicas; n_stages stays 0 when the ranks form no pipelines. */
 static int find_stages(struct inq_pipe_run *run, struct inq_err *err)
 {
@@ -175,6 +225,35 @@ static int find_stages(struct inq_pipe_run *run, struct inq_err *err)
 
 /* ---- chunks of an interleaved schedule without labels ---------------------------------------- */
 
+static bool is_of_first_stage(const struct inq_pipe_run *run, int32_t number)
+{
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        if (run->trace->ranks[r].rank == number) {
+            return run->ranks[r].stage == 0;
+        }
+    }
+    return false;
+}
+
+/* How much an item sends to the first stage: one transfer or none, of a batch several. */
+static size_t sends_to_first(const struct inq_pipe_run *run, size_t r,
+                             const struct inq_pipe_item *item)
+{
+    const struct inq_rank *rank = &run->trace->ranks[r];
+    uint32_t comm = rank->events.comm[item->event];
+    uint32_t batch = comm != INQ_NONE ? rank->comms[comm].batch : INQ_NONE;
+    size_t n = 0;
+    if (batch == INQ_NONE) {
+        return item->dir == INQ_COLL_SEND && item->partner != INQ_NONE &&
+               run->ranks[item->partner].stage == 0;
+    }
+    for (; batch != INQ_NONE; batch = rank->comms[batch].batch) {
+        n += rank->comms[batch].kind == INQ_COLL_SEND &&
+             is_of_first_stage(run, rank->comms[batch].peer);
+    }
+    return n;
+}
+
 /* Micro-batches per step: forwards of the first rank of the last stage without what it sends to the
  * first stage, which are (v - 1) m activations; of two stages it also sends it all v m gradients.
  */
@@ -193,9 +272,9 @@ static int32_t count_micro_batches(const struct inq_pipe_run *run, size_t *forwa
         }
         for (size_t i = 0; i < rank->n_items; i++) {
             const struct inq_pipe_item *item = &rank->items[i];
-            bool to_first = item->partner != INQ_NONE && run->ranks[item->partner].stage == 0;
-            wraps += item->kind == INQ_ITEM_P2P && item->step == step &&
-                     item->dir == INQ_COLL_SEND && to_first;
+            if (item->kind == INQ_ITEM_P2P && item->step == step) {
+                wraps += sends_to_first(run, r, item);
+            }
         }
     }
     size_t gradients = run->n_stages == 2 ? *forwards : 0;
@@ -631,7 +710,11 @@ int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows
     if (code == INQ_OK) {
         code = find_stages(&run, err);
     }
+    bool ring = false;
     if (code == INQ_OK && run.n_stages > 1) {
+        code = is_ring(&run, &ring, err);
+    }
+    if (code == INQ_OK && run.n_stages > 1 && !ring) {
         code = inq_pipe_find_ops(&run, &found, err);
     }
     if (code == INQ_OK && found && !run.has_notes) {

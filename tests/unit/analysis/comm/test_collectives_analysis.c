@@ -68,8 +68,11 @@ static void join(struct fixture *f, uint32_t rank, int64_t start, int64_t end, i
     f->start[rank][i] = start;
     f->dur[rank][i] = end - start;
     f->comm[rank][i] = (uint32_t)r->n_comms;
-    r->comms[r->n_comms++] = (struct inq_comm){
-        .in_elems = elems, .out_elems = elems, .dtype_bytes = elems >= 0 ? 4 : 0, .group_size = -1};
+    r->comms[r->n_comms++] = (struct inq_comm){.in_elems = elems,
+                                               .out_elems = elems,
+                                               .dtype_bytes = elems >= 0 ? 4 : 0,
+                                               .group_size = -1,
+                                               .batch = INQ_NONE};
     f->members[f->trace.n_members++] = (struct inq_member){rank, (uint32_t)i};
     f->collectives[f->trace.n_collectives - 1].n_members++;
 }

@@ -167,6 +167,35 @@ static void host_bound__names_what_hosts_mostly_do(void **state)
     expect_waiting_for("kernel launches", 6000, "launch work", true);
 }
 
+/* How severe it is that all GPUs wait `ns` for data loading. */
+static int severity_of_loading(int64_t ns, struct inq_pipeline *pipeline)
+{
+    struct inq_account_part part = {INQ_ACCOUNT_HOST, INQ_ACCOUNT_DATA_LOADING, 2 * ns};
+    struct judged j = {0};
+    j.report.pipeline = pipeline;
+    j.account.class_ns[INQ_ACCOUNT_HOST] = ns;
+    j.account.rank_time_ns = (int64_t)2 * STEP_NS;
+    j.account.n_parts = 1;
+    j.account.parts = &part;
+    find_all(&j);
+    int severity = j.findings.n == 1 ? (int)j.findings.at[0].severity : -1;
+    forget(&j);
+    return severity;
+}
+
+/* No shape of a job makes GPUs wait for data, unless a stage waits for its inputs meanwhile. */
+static void host_bound__by_data_loading_is_told_from_a_twentieth_on(void **state)
+{
+    struct inq_pipeline pipeline = {0};
+    (void)state;
+    assert_int_equal(severity_of_loading(499, NULL), -1);
+    assert_int_equal(severity_of_loading(500, NULL), INQ_SEVERITY_LOW);
+    assert_int_equal(severity_of_loading(1999, NULL), INQ_SEVERITY_LOW);
+    assert_int_equal(severity_of_loading(2000, NULL), INQ_SEVERITY_MEDIUM);
+    assert_int_equal(severity_of_loading(2999, &pipeline), INQ_SEVERITY_INFO);
+    assert_int_equal(severity_of_loading(3000, &pipeline), INQ_SEVERITY_LOW);
+}
+
 /* What is said of 4,000 ns not covered, of which in `unsplit_ns` waiting and transfer are not
  * separable. */
 static void expect_exposed(int64_t unsplit_ns, const char *title, enum inq_confidence confidence)
@@ -396,6 +425,7 @@ int main(void)
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(host_bound__of_one_step_is_supported),
         cmocka_unit_test(host_bound__names_what_hosts_mostly_do),
+        cmocka_unit_test(host_bound__by_data_loading_is_told_from_a_twentieth_on),
         cmocka_unit_test(exposed__is_called_transfer_where_it_is),
         cmocka_unit_test(exposed__asks_for_action_where_most_of_it_is_transfer),
         cmocka_unit_test(host__of_all_ranks_leaves_out_what_is_told_of_one),

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "inquest/out.h"
 #include "base/sort.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct gains {
     struct inq_candidate *at;
     size_t n;
     struct inq_repair *repairs; /* [n] scratch */
+    int64_t *scratch_ns;        /* [n_ranks] */
 };
 
 /* The repair of a candidate; false: there is none in a recorded run. */
@@ -191,24 +193,72 @@ static int64_t most_in_step(const struct gains *g, const struct inq_candidate *c
     return most_ns;
 }
 
-/* What was spread over the steps in which a candidate was late, in the fewer in which it costs, but
- * no more than any of its steps shows: a steady one costs in few where others hide it. */
+/* What the peers of a rank, of which none is repaired, compute in a step; -1: there are none. */
+static int64_t usual_compute(const struct gains *g, uint32_t rank, size_t step)
+{
+    const struct inq_study *study = g->study;
+    size_t n = 0;
+
+    for (size_t r = 0; r < study->trace->n_ranks; r++) {
+        const struct inq_step_stat *cell = inq_study_step_stat(study, r, step);
+        if (study->roles.of[r] == study->roles.of[rank] && !study->chosen[r] && cell->valid) {
+            g->scratch_ns[n++] = cell->compute_ns;
+        }
+    }
+    return n > 0 ? inq_lower_median_i64(g->scratch_ns, n) : -1;
+}
+
+/* How many times as long as its peers the candidate computes in the steps that gain by the repair
+ * just studied, which is its own; NaN: it has no peers. */
+static double ratio_in_seen(const struct gains *g, const struct inq_candidate *candidate)
+{
+    const struct inq_study *study = g->study;
+    size_t n_steps = study->run.n_steps;
+    double least_ns = inq_gain_least_seen(study->step_ns, n_steps, study->simulated_ns);
+    double own_ns = 0.0;
+    double peers_ns = 0.0;
+
+    for (size_t k = 0; k < candidate->n_ranks; k++) {
+        for (size_t s = 0; s < n_steps; s++) {
+            const struct inq_step_stat *cell = inq_study_step_stat(study, candidate->ranks[k], s);
+            bool seen = cell->valid && (double)study->step_ns[s] >= least_ns;
+            int64_t usual_ns = seen ? usual_compute(g, candidate->ranks[k], s) : -1;
+            own_ns += usual_ns >= 0 ? (double)cell->compute_ns : 0.0;
+            peers_ns += usual_ns >= 0 ? (double)usual_ns : 0.0;
+        }
+    }
+    return peers_ns > 0.0 ? own_ns / peers_ns : (double)NAN;
+}
+
+/* What was spread over the steps in which a candidate was late, in fewer; but no more than any of
+ * its steps shows, as a steady one costs in few where others hide it. */
+static void gather(const struct gains *g, struct inq_candidate *candidate, double factor)
+{
+    double peers_ns = (double)candidate->peers_ns;
+    double most_ns = (double)most_in_step(g, candidate);
+    double late_ns = (double)candidate->late_ns;
+    double ratio = fmin(1.0 + (candidate->ratio - 1.0) * factor, most_ns / peers_ns);
+
+    candidate->late_ns =
+        (int64_t)llround(fmax(late_ns, fmin(late_ns * factor, most_ns - peers_ns)));
+    if (!isnan(candidate->ratio)) {
+        candidate->ratio = fmax(candidate->ratio, ratio);
+    }
+}
+
+/* How late a candidate is in the steps in which it costs, where these are not all: a GPU, as its
+ * peers tell. */
 static void see_in(const struct gains *g, struct inq_candidate *candidate, uint64_t seen)
 {
-    bool fewer =
-        seen > 0 && seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
+    bool some = seen > 0 && seen < g->study->run.n_steps;
+    bool fewer = seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
+    double measured =
+        some && candidate->kind == INQ_FINDING_SLOW_GPU ? ratio_in_seen(g, candidate) : (double)NAN;
 
-    if (fewer && candidate->peers_ns > 0) {
-        double peers_ns = (double)candidate->peers_ns;
-        double most_ns = (double)most_in_step(g, candidate);
-        double late_ns = (double)candidate->late_ns;
-        double factor = (double)candidate->steps_seen / (double)seen;
-        double ratio = fmin(1.0 + (candidate->ratio - 1.0) * factor, most_ns / peers_ns);
-        candidate->late_ns =
-            (int64_t)llround(fmax(late_ns, fmin(late_ns * factor, most_ns - peers_ns)));
-        if (!isnan(candidate->ratio)) {
-            candidate->ratio = fmax(candidate->ratio, ratio);
-        }
+    if (!isnan(measured)) {
+        candidate->ratio = measured;
+    } else if (some && fewer && candidate->peers_ns > 0) {
+        gather(g, candidate, (double)candidate->steps_seen / (double)seen);
     }
     candidate->steps_seen = seen;
 }
@@ -758,7 +808,10 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     struct gains g = {.study = study, .arena = arena, .at = candidates, .n = *n};
     bool simulated = *n > 0 && study->run.n_steps > 0;
     g.repairs = inq_mem_zalloc(*n + 1, sizeof *g.repairs);
-    int code = g.repairs != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for gains");
+    g.scratch_ns = inq_mem_alloc((study->trace->n_ranks + 1) * sizeof *g.scratch_ns);
+    int code = g.repairs != NULL && g.scratch_ns != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for gains");
 
     for (size_t i = 0; i < g.n; i++) {
         g.at[i].host = g.at[i].joint_fix = "";
@@ -795,5 +848,6 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     }
     *n = g.n;
     inq_mem_free(g.repairs);
+    inq_mem_free(g.scratch_ns);
     return code;
 }

@@ -301,6 +301,38 @@ static void alike__how_slow_a_gpu_is_beside_a_late_host(void **state)
     test_synth_close(&t);
 }
 
+/* In the steps in which it is slow, also where its host is late in all of them; and in which it
+ * gains, where pauses of all hosts hide it in the others. */
+static void alike__how_slow_a_gpu_is_in_some_steps(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=8,steps=10,layers=4,seed=5,cpu_ops=0,gz=0,"
+                                          "fault=slow_gpu:every=5:rank=3:factor=1.3,"
+                                          "fault=late_host:rank=3:delay=2ms",
+                                          &repaired);
+    expect_told(&t, "slow_gpu:rank3", "is 30 % slower than its peers in 2 of 10 steps", 4.0);
+    expect_told(&t, "late_host:rank3", "launches 2.03 ms late", 13.8);
+    test_synth_close(&t);
+    t = test_synth_open("dp=8,steps=10,layers=4,seed=5,cpu_ops=0,gz=0,"
+                        "fault=gc:every=5:delay=8ms,fault=slow_gpu:rank=3:factor=1.1",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank3", "is 10 % slower", 5.2);
+    test_synth_close(&t);
+}
+
+/* One rank of the host has a late host, too: its kernels tell that its GPU is as slow. */
+static void alike__a_host_with_slow_gpus_and_a_late_rank(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=4,pp=4,gpus_per_host=8,layers=4,micro_batches=8,steps=6,seed=5,"
+                        "cpu_ops=0,gz=0,fault=slow_gpu:host=1:factor=1.2,"
+                        "fault=late_host:rank=14:delay=2ms",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank8,9,10,11,12,13,14,15", "20 % slower", 10.9);
+    test_synth_close(&t);
+}
+
 /* ---- what grids say -------------------------------------------------------------------------- */
 
 static struct inq_launch launches[3] = {
@@ -589,6 +621,8 @@ int main(void)
         cmocka_unit_test(alike__a_late_host_where_one_peer_is_left),
         cmocka_unit_test(alike__a_late_host_of_two_that_has_a_slow_gpu_too),
         cmocka_unit_test(alike__how_slow_a_gpu_is_beside_a_late_host),
+        cmocka_unit_test(alike__how_slow_a_gpu_is_in_some_steps),
+        cmocka_unit_test(alike__a_host_with_slow_gpus_and_a_late_rank),
         cmocka_unit_test(uneven__experts_tell_within_a_step),
         cmocka_unit_test(uneven__experts_of_ranks_without_launches_are_evened_like_their_peers),
         cmocka_unit_test(uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired),

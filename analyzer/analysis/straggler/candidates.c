@@ -51,11 +51,25 @@ static uint64_t min_of(uint64_t a, uint64_t b)
 
 /* ---- compute: slow or more ------------------------------------------------------------------ */
 
+/* What a rank takes longer for. */
+enum excess_part { COMPUTE, HOST, COPY };
+
+static enum excess_part part_of(const struct inq_delay *delay)
+{
+    if (delay->idles) {
+        return HOST;
+    }
+    if (delay->compute.ns >= delay->idle.ns && delay->compute.ns >= delay->copy_ns) {
+        return COMPUTE;
+    }
+    return delay->idle.ns >= delay->copy_ns ? HOST : COPY;
+}
+
 /* Whether a rank of the role has kernels as usual: a late host does not change them. */
 static bool has_usual_kernels(const struct inq_delay *other, const struct inq_delay *delay)
 {
     return other->role == delay->role && other->rank != delay->rank &&
-           (!other->outlier || (other->idles && !other->computes));
+           (!other->outlier || (!other->computes && part_of(other) != COMPUTE));
 }
 
 int inq_candidate_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
@@ -127,12 +141,16 @@ static double ratio_of_kernels(const struct inq_delay *delay, const struct inq_k
     return counted ? ratio : 1.0 + (ratio - 1.0) * (double)delay->steps / (double)delay->seen;
 }
 
-/* Of a fault that comes and goes, in the steps in which it is there. */
+/* Of a fault that comes and goes, in the steps in which it is there; where no peer has usual
+ * kernels, by all that it computes. */
 static double ratio_when_slow(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
 {
-    bool sometimes = comes_and_goes(delay) && delay->peers_compute_ns > 0.0;
-
-    return sometimes ? 1.0 + delay->late_ns / delay->peers_compute_ns : c->ratio;
+    if (delay->peers_compute_ns > 0.0 && comes_and_goes(delay)) {
+        return 1.0 + delay->late_ns / delay->peers_compute_ns;
+    }
+    return delay->peers_compute_ns > 0.0 && isnan(c->ratio)
+               ? 1.0 + delay->compute.ns / delay->peers_compute_ns
+               : c->ratio;
 }
 
 static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_delay *delay,
@@ -393,9 +411,6 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
     return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, candidate, err) : code;
 }
 
-/* What a rank takes longer for. */
-enum excess_part { COMPUTE, HOST, COPY };
-
 static int make_candidate(const struct inq_inquiry *q, const struct inq_delay *delay,
                           enum excess_part part, struct inq_candidate *candidate,
                           struct inq_err *err)
@@ -488,14 +503,8 @@ static struct inq_delay split_copies(struct inq_delay *delay)
 int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay *delay,
                             struct inq_attribution *found, struct inq_err *err)
 {
-    double idle_ns = delay->idle.ns;
     bool both = delay->computes && delay->idles;
-    enum excess_part part = idle_ns >= delay->copy_ns ? HOST : COPY;
-    if (delay->idles) {
-        part = HOST;
-    } else if (delay->compute.ns >= idle_ns && delay->compute.ns >= delay->copy_ns) {
-        part = COMPUTE;
-    }
+    enum excess_part part = part_of(delay);
     struct inq_candidate *candidate = &found->candidates[found->n_candidates];
     if (both) {
         int code = make_both(q, delay, candidate, err);
@@ -513,15 +522,37 @@ int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay 
     return code;
 }
 
+static bool names(const struct inq_candidate *candidate, size_t rank)
+{
+    for (size_t k = 0; k < candidate->n_ranks; k++) {
+        if (candidate->ranks[k] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool inq_candidates_name(const struct inq_attribution *found, size_t rank)
 {
     for (size_t i = 0; i < found->n_candidates; i++) {
         const struct inq_candidate *candidate = &found->candidates[i];
-        bool named = candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates;
-        for (size_t k = 0; named && k < candidate->n_ranks; k++) {
-            if (candidate->ranks[k] == rank) {
-                return true;
-            }
+        if (candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates &&
+            names(candidate, rank)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool inq_candidates_name_compute(const struct inq_attribution *found, size_t rank)
+{
+    for (size_t i = 0; i < found->n_candidates; i++) {
+        const struct inq_candidate *candidate = &found->candidates[i];
+        bool computes = candidate->kind == INQ_FINDING_SLOW_GPU ||
+                        candidate->kind == INQ_FINDING_MORE_WORK ||
+                        candidate->kind == INQ_FINDING_SLOW_WORKER;
+        if (computes && names(candidate, rank)) {
+            return true;
         }
     }
     return false;

@@ -88,24 +88,31 @@ static int64_t median_of_others(const struct sheet *sheet, int64_t own, bool asi
     return aside ? sheet->middle_ns : inq_median_of_others_i64(sheet->peers, n, own);
 }
 
-/* Values of the ranks to compare with, ascending; of all when fewer than two are left. */
+static void list_values(const struct context *ctx, const struct role *role, struct sheet *sheet,
+                        bool all)
+{
+    sheet->n_peers = 0;
+    for (size_t place = 0; place < sheet->n; place++) {
+        size_t k = sheet->order[place];
+        if (all || !ctx->aside[role->ranks[sheet->member[k]]]) {
+            sheet->peers[sheet->n_peers++] = sheet->ns[k];
+        }
+    }
+}
+
+/* Values of the ranks to compare with, ascending; of all when none is left. The last one that is
+ * left is what is usual for the others, and is itself compared with these. */
 static void list_peers(const struct context *ctx, const struct role *role, struct sheet *sheet,
                        bool *all)
 {
-    *all = false;
-    for (int pass = 0; pass < 2; pass++) {
-        sheet->n_peers = 0;
-        for (size_t place = 0; place < sheet->n; place++) {
-            size_t k = sheet->order[place];
-            if (pass == 1 || !ctx->aside[role->ranks[sheet->member[k]]]) {
-                sheet->peers[sheet->n_peers++] = sheet->ns[k];
-            }
-        }
-        if (sheet->n_peers >= 2) {
-            sheet->middle_ns = inq_median_i64(sheet->peers, sheet->n_peers);
-            return;
-        }
-        *all = true;
+    list_values(ctx, role, sheet, false);
+    *all = sheet->n_peers == 0;
+    if (*all) {
+        list_values(ctx, role, sheet, true);
+    }
+    sheet->middle_ns = inq_median_i64(sheet->peers, sheet->n_peers);
+    if (sheet->n_peers == 1) {
+        list_values(ctx, role, sheet, true);
     }
 }
 
@@ -269,19 +276,23 @@ static double compute_sigma(struct context *ctx, const struct role *role)
     return excess_sigma(ctx, role, role->compute, &ctx->deviations[ctx->n_deviations], &n);
 }
 
-/* Sigma of idle time: over all steps of all ranks, so that what some of them lose now and then does
- * not count even between two ranks, whose differences mirror each other. */
+/* Sigma of idle time, the lesser of two, which what hosts lose does not make smaller: over all
+ * steps of all ranks, so that what some of them lose now and then does not count even between two
+ * ranks, whose differences mirror each other; and around each rank's own median, so that a host
+ * that is late in all steps does not count. */
 static double idle_sigma(struct context *ctx, const struct role *role)
 {
-    size_t n = 0;
+    size_t n = 0; /* behind the deviations that stay */
+    double own_ns = excess_sigma(ctx, role, role->idle, &ctx->deviations[ctx->n_deviations], &n);
 
+    n = 0;
     for (size_t i = 0; i < role->n * ctx->cells->n_steps; i++) {
         if (!isnan(role->idle[i])) {
             ctx->scratch[n++] = role->idle[i];
         }
     }
     double middle = n > 0 ? inq_median(ctx->scratch, n) : 0.0;
-    return n > 0 ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : 0.0;
+    return n > 0 ? fmin(own_ns, mad_factor(n) * inq_mad(ctx->scratch, n, middle)) : 0.0;
 }
 
 /* What an excess must reach. Chips differ by a part of what they compute, not of the step: a rank
@@ -392,11 +403,18 @@ static void set_spreads(struct inq_delay *first, size_t n, enum part part, const
                         double *scratch)
 {
     double limit_ns = spread_limit(first, n, part, aside, scratch);
+    size_t kept = 0;
 
+    for (size_t i = 0; i < n; i++) {
+        kept += !aside[first[i].rank];
+    }
     for (size_t i = 0; i < n; i++) {
         double *spread_ns = &excess_of(&first[i], part)->spread_ns;
         *spread_ns = n <= INQ_STRAGGLER_FEW_RANKS ? 0.0 : limit_ns;
-        if (n > INQ_STRAGGLER_FEW_RANKS && n <= INQ_STRAGGLER_HANDFUL) {
+        if (n > INQ_STRAGGLER_FEW_RANKS && kept <= INQ_STRAGGLER_FEW_RANKS &&
+            !aside[first[i].rank]) { /* as in a role of so few: no spread is known */
+            *spread_ns = least_excess(&first[i], part, kept);
+        } else if (n > INQ_STRAGGLER_FEW_RANKS && n <= INQ_STRAGGLER_HANDFUL) {
             *spread_ns = fmin(limit_ns, set_apart(first, n, part, aside, i));
         }
     }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "inquest/out.h"
 #include "base/sort.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,6 +29,9 @@ enum { MOST_RANKS = 1024 };
  * slow. So it comes before a cause of single ranks only where that makes up less than this part of
  * what evening gains: then most of it is not that cause. */
 #define EVEN_PART 0.5
+/* GPUs that are slower by at least this part of what others are, are as slow: chips of one kind
+ * differ by some percent themselves. */
+#define AS_SLOW_PART 0.5
 /* Each pair is a simulation; those that cost most come first. */
 enum { MOST_HIDERS = 16 };
 
@@ -37,6 +41,7 @@ struct gains {
     struct inq_candidate *at;
     size_t n;
     struct inq_repair *repairs; /* [n] scratch */
+    int64_t *scratch_ns;        /* [n_ranks] */
 };
 
 /* The repair of a candidate; false: there is none in a recorded run. */
@@ -169,15 +174,92 @@ static uint64_t seen_of(const struct inq_candidate *candidate, uint64_t steps)
                                                                       : steps;
 }
 
-/* What was spread over the steps in which a candidate was late, in the fewer in which it costs. */
-static void see_in(struct inq_candidate *candidate, uint64_t seen)
+/* The most that one of its ranks computes, or is idle, in a step. */
+static int64_t most_in_step(const struct gains *g, const struct inq_candidate *candidate)
 {
-    bool fewer =
-        seen > 0 && seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
-    double factor = fewer ? (double)candidate->steps_seen / (double)seen : 1.0;
+    const struct inq_step_stats *cells = &g->study->cells;
+    bool host = candidate->kind == INQ_FINDING_LATE_HOST;
+    int64_t most_ns = 0;
 
-    candidate->late_ns = (int64_t)llround((double)candidate->late_ns * factor);
-    candidate->ratio = 1.0 + (candidate->ratio - 1.0) * factor; /* NaN stays so */
+    for (size_t k = 0; k < candidate->n_ranks; k++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, candidate->ranks[k], s);
+            int64_t ns = !cell->valid ? 0
+                         : host       ? inq_step_stat_idle_ns(cells, cell)
+                                      : cell->compute_ns;
+            most_ns = ns > most_ns ? ns : most_ns;
+        }
+    }
+    return most_ns;
+}
+
+/* What the peers of a rank, of which none is repaired, compute in a step; -1: there are none. */
+static int64_t usual_compute(const struct gains *g, uint32_t rank, size_t step)
+{
+    const struct inq_study *study = g->study;
+    size_t n = 0;
+
+    for (size_t r = 0; r < study->trace->n_ranks; r++) {
+        const struct inq_step_stat *cell = inq_study_step_stat(study, r, step);
+        if (study->roles.of[r] == study->roles.of[rank] && !study->chosen[r] && cell->valid) {
+            g->scratch_ns[n++] = cell->compute_ns;
+        }
+    }
+    return n > 0 ? inq_lower_median_i64(g->scratch_ns, n) : -1;
+}
+
+/* How many times as long as its peers the candidate computes in the steps that gain by the repair
+ * just studied, which is its own; NaN: it has no peers. */
+static double ratio_in_seen(const struct gains *g, const struct inq_candidate *candidate)
+{
+    const struct inq_study *study = g->study;
+    size_t n_steps = study->run.n_steps;
+    double least_ns = inq_gain_least_seen(study->step_ns, n_steps, study->simulated_ns);
+    double own_ns = 0.0;
+    double peers_ns = 0.0;
+
+    for (size_t k = 0; k < candidate->n_ranks; k++) {
+        for (size_t s = 0; s < n_steps; s++) {
+            const struct inq_step_stat *cell = inq_study_step_stat(study, candidate->ranks[k], s);
+            bool seen = cell->valid && (double)study->step_ns[s] >= least_ns;
+            int64_t usual_ns = seen ? usual_compute(g, candidate->ranks[k], s) : -1;
+            own_ns += usual_ns >= 0 ? (double)cell->compute_ns : 0.0;
+            peers_ns += usual_ns >= 0 ? (double)usual_ns : 0.0;
+        }
+    }
+    return peers_ns > 0.0 ? own_ns / peers_ns : (double)NAN;
+}
+
+/* What was spread over the steps in which a candidate was late, in fewer; but no more than any of
+ * its steps shows, as a steady one costs in few where others hide it. */
+static void gather(const struct gains *g, struct inq_candidate *candidate, double factor)
+{
+    double peers_ns = (double)candidate->peers_ns;
+    double most_ns = (double)most_in_step(g, candidate);
+    double late_ns = (double)candidate->late_ns;
+    double ratio = fmin(1.0 + (candidate->ratio - 1.0) * factor, most_ns / peers_ns);
+
+    candidate->late_ns =
+        (int64_t)llround(fmax(late_ns, fmin(late_ns * factor, most_ns - peers_ns)));
+    if (!isnan(candidate->ratio)) {
+        candidate->ratio = fmax(candidate->ratio, ratio);
+    }
+}
+
+/* How late a candidate is in the steps in which it costs, where these are not all: a GPU, as its
+ * peers tell. */
+static void see_in(const struct gains *g, struct inq_candidate *candidate, uint64_t seen)
+{
+    bool some = seen > 0 && seen < g->study->run.n_steps;
+    bool fewer = seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
+    double measured =
+        some && candidate->kind == INQ_FINDING_SLOW_GPU ? ratio_in_seen(g, candidate) : (double)NAN;
+
+    if (!isnan(measured)) {
+        candidate->ratio = measured;
+    } else if (some && fewer && candidate->peers_ns > 0) {
+        gather(g, candidate, (double)candidate->steps_seen / (double)seen);
+    }
     candidate->steps_seen = seen;
 }
 
@@ -198,7 +280,7 @@ static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct i
         candidate->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
         candidate->low_ns = gain.low_ns;
         candidate->high_ns = gain.high_ns;
-        see_in(candidate, seen_of(candidate, gain.steps_seen));
+        see_in(g, candidate, seen_of(candidate, gain.steps_seen));
         candidate->steps = g->study->run.n_steps;
         candidate->in_order_ns = 0;
         candidate->step_ns = g->study->recorded_ns;
@@ -692,13 +774,71 @@ static int join_hidden(struct gains *g, struct inq_err *err)
     return code;
 }
 
+/* ---- as slow --------------------------------------------------------------------------------- */
+
+/* Whether a candidate is worth telling by itself. */
+static bool is_worth(const struct inq_candidate *s)
+{
+    int64_t cost_ns = s->in_order_ns >= 0 ? s->in_order_ns : s->cost_ns_per_step;
+    return (double)cost_ns >= inq_straggler_min_share(SIZE_MAX, s->steps) * (double)s->step_ns;
+}
+
+/* Whether b is too cheap to be told beside a, which is, and its GPUs are as slow. */
+static bool is_as_slow(const struct gains *g, const struct inq_candidate *a,
+                       const struct inq_candidate *b)
+{
+    (void)g;
+    return b->kind == a->kind && b->host[0] == '\0' && !is_worth(b) &&
+           b->ratio - 1.0 >= AS_SLOW_PART * (least_of(a) - 1.0);
+}
+
+/* Puts candidate i where the first of those as slow is; returns its new place. */
+static size_t put_before(struct gains *g, size_t i)
+{
+    size_t first = 0;
+
+    while (first < i && !is_as_slow(g, &g->at[i], &g->at[first])) {
+        first++;
+    }
+    struct inq_candidate moved = g->at[i];
+    g->at[i] = g->at[first];
+    g->at[first] = moved;
+    return first;
+}
+
+/* Slow GPUs of which one, once the others are repaired, gains too little to be told: it is as slow
+ * as they are, and what made them slow made it slow, too. */
+static int join_as_slow(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
+        size_t before = g->n;
+        if (g->at[i].kind != INQ_FINDING_SLOW_GPU || g->at[i].host[0] != '\0' ||
+            !is_worth(&g->at[i])) {
+            continue;
+        }
+        size_t at = put_before(g, i);
+        code = join_all(g, at, is_as_slow, err);
+        if (code == INQ_OK && g->n < before) {
+            code = g->study->run.n_steps > 0 ? gain_alone(g, &g->at[at], err) : INQ_OK;
+            code = code == INQ_OK ? put_in_order(g, err) : code;
+            i = (size_t)-1; /* the order is another */
+        }
+    }
+    return code;
+}
+
 int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
                    struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
     struct gains g = {.study = study, .arena = arena, .at = candidates, .n = *n};
     bool simulated = *n > 0 && study->run.n_steps > 0;
     g.repairs = inq_mem_zalloc(*n + 1, sizeof *g.repairs);
-    int code = g.repairs != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for gains");
+    g.scratch_ns = inq_mem_alloc((study->trace->n_ranks + 1) * sizeof *g.scratch_ns);
+    int code = g.repairs != NULL && g.scratch_ns != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for gains");
 
     for (size_t i = 0; i < g.n; i++) {
         g.at[i].host = g.at[i].joint_fix = "";
@@ -720,6 +860,9 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     if (code == INQ_OK && simulated) {
         code = join_hidden(&g, err);
     }
+    if (code == INQ_OK) {
+        code = join_as_slow(&g, err);
+    }
     for (size_t i = 0; code == INQ_OK && i < g.n; i++) {
         if (g.at[i].in_order_ns >= 0) {
             set_confidence(&g, &g.at[i]);
@@ -733,5 +876,6 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     }
     *n = g.n;
     inq_mem_free(g.repairs);
+    inq_mem_free(g.scratch_ns);
     return code;
 }

@@ -657,7 +657,7 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
     } else {
         l.stage_sigma = l.stage_ns + cells->n_ranks;
         for (size_t r = 0; r < cells->n_ranks; r++) {
-            l.skip[r] = inq_candidates_name(l.found, r);
+            l.skip[r] = inq_candidates_name_compute(l.found, r);
         }
         for (size_t i = 0; i < n; i++) {
             l.relative[i] = (double)NAN;

@@ -108,16 +108,24 @@ struct inq_study {
  * one gains: steps differ by some percent anyway, one with the fault by most of it. */
 #define INQ_GAIN_SEEN_OF_MOST 0.1
 
-/* In how many steps the gain is seen. `mean_ns`: of a step. */
-static inline size_t inq_gain_steps_seen(const int64_t *gains_ns, size_t n, int64_t mean_ns)
+/* What a step must gain for it to be seen in it. `mean_ns`: of a step. */
+static inline double inq_gain_least_seen(const int64_t *gains_ns, size_t n, int64_t mean_ns)
 {
     double least_ns = INQ_GAIN_SEEN_SHARE * (double)mean_ns;
-    size_t seen = 0;
 
     for (size_t s = 0; s < n; s++) {
         double part_ns = INQ_GAIN_SEEN_OF_MOST * (double)gains_ns[s];
         least_ns = part_ns > least_ns ? part_ns : least_ns;
     }
+    return least_ns;
+}
+
+/* In how many steps the gain is seen. */
+static inline size_t inq_gain_steps_seen(const int64_t *gains_ns, size_t n, int64_t mean_ns)
+{
+    double least_ns = inq_gain_least_seen(gains_ns, n, mean_ns);
+    size_t seen = 0;
+
     for (size_t s = 0; s < n; s++) {
         seen += (double)gains_ns[s] >= least_ns;
     }

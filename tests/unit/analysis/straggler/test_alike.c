@@ -217,6 +217,122 @@ static void alike__a_hidden_fault_is_told_in_order(void **state)
     test_synth_close(&t);
 }
 
+/* A finding with this id, title and so many points of a step that it gains in order. */
+static void expect_told(const struct test_synth *t, const char *id, const char *title,
+                        double points)
+{
+    for (size_t i = 0; i < t->report->n_findings; i++) {
+        const struct inq_finding *f = &t->report->findings[i];
+        if (strcmp(f->id, id) == 0) {
+            double off = 100.0 * (double)f->in_order_ns / (double)t->report->account->t_ns - points;
+            assert_non_null(strstr(f->title, title));
+            assert_true(off < 1.0 && off > -1.0);
+            return;
+        }
+    }
+    fail_msg("no finding %s", id);
+}
+
+/* What the fourth of them gains beside the others would not be told by itself. */
+static void alike__a_gpu_as_slow_as_others_is_named_with_them(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,layers=8,steps=8,sync=0,p2p_group=world,seed=1115,gz=0,"
+                        "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.05",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank0,2,4,6", "5 % slower", 4.0);
+    test_synth_close(&t);
+}
+
+/* One rank of the stage is as usual: the others are compared with it, not with each other. */
+static void alike__a_late_host_where_one_peer_is_left(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,tp=2,pp=2,micro_batches=4,layers=2,steps=6,seed=3,cpu_ops=0,gz=0,"
+                        "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.2,"
+                        "fault=late_host:mode=pause:rank=1:delay=2ms",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank0,2,4,6", "20 % slower", 11.0);
+    expect_told(&t, "late_host:rank1", "launches 2.", 9.5);
+    test_synth_close(&t);
+    t = test_synth_open("dp=3,pp=2,micro_batches=4,layers=4,steps=6,seed=5,cpu_ops=0,gz=0,"
+                        "fault=slow_gpu:rank=2:factor=1.2,fault=late_host:rank=1:delay=2ms",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank2", "20 % slower", 2.9);
+    expect_told(&t, "late_host:rank1", "launches 2.00 ms late", 6.4);
+    test_synth_close(&t);
+}
+
+/* Of two ranks one idles longer in all steps: that is no noise. */
+static void alike__a_late_host_of_two_that_has_a_slow_gpu_too(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=2,micro_batches=4,layers=4,steps=9,seed=461071,cpu_ops=0,gz=0,"
+                        "fault=late_host:rank=1:delay=1ms,"
+                        "fault=slow_gpu:rank=1:last=3:factor=1.15:stride=2",
+                        &repaired);
+    expect_told(&t, "late_host:rank1", "launches 1.06 ms late", 3.3);
+    expect_told(&t, "slow_gpu:rank3", "15 % slower", 4.8);
+    expect_told(&t, "slow_gpu:rank1", "15 % slower", 6.5);
+    test_synth_close(&t);
+}
+
+/* A GPU that gains in one step only, as others hide it in the rest, is as slow as in the rest; and
+ * one whose only peer has a late host is compared with its kernels. */
+static void alike__how_slow_a_gpu_is_beside_a_late_host(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,tp=2,pp=2,micro_batches=4,layers=4,steps=12,seed=551630,cpu_ops=0,"
+                        "gz=0,fault=late_host:mode=pause:from=3:to=3:rank=3:delay=40ms,"
+                        "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.1",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank0,2,4,6", "are 10 % slower", 6.5);
+    expect_told(&t, "late_host:rank3", "40.0 ms late in 1 of 12 steps", 9.3);
+    test_synth_close(&t);
+    t = test_synth_open("dp=2,pp=2,micro_batches=4,layers=4,steps=8,seed=520261,cpu_ops=0,gz=0,"
+                        "fault=slow_gpu:rank=1:factor=1.05,"
+                        "fault=late_host:mode=launch:rank=0:factor=8",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank1", "is 5 % slower", 2.4);
+    test_synth_close(&t);
+}
+
+/* In the steps in which it is slow, also where its host is late in all of them; and in which it
+ * gains, where pauses of all hosts hide it in the others. */
+static void alike__how_slow_a_gpu_is_in_some_steps(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=8,steps=10,layers=4,seed=5,cpu_ops=0,gz=0,"
+                                          "fault=slow_gpu:every=5:rank=3:factor=1.3,"
+                                          "fault=late_host:rank=3:delay=2ms",
+                                          &repaired);
+    expect_told(&t, "slow_gpu:rank3", "is 30 % slower than its peers in 2 of 10 steps", 4.0);
+    expect_told(&t, "late_host:rank3", "launches 2.03 ms late", 13.8);
+    test_synth_close(&t);
+    t = test_synth_open("dp=8,steps=10,layers=4,seed=5,cpu_ops=0,gz=0,"
+                        "fault=gc:every=5:delay=8ms,fault=slow_gpu:rank=3:factor=1.1",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank3", "is 10 % slower", 5.2);
+    test_synth_close(&t);
+}
+
+/* One rank of the host has a late host, too: its kernels tell that its GPU is as slow. */
+static void alike__a_host_with_slow_gpus_and_a_late_rank(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=4,pp=4,gpus_per_host=8,layers=4,micro_batches=8,steps=6,seed=5,"
+                        "cpu_ops=0,gz=0,fault=slow_gpu:host=1:factor=1.2,"
+                        "fault=late_host:rank=14:delay=2ms",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank8,9,10,11,12,13,14,15", "20 % slower", 10.9);
+    test_synth_close(&t);
+}
+
 /* ---- what grids say -------------------------------------------------------------------------- */
 
 static struct inq_launch launches[3] = {
@@ -501,6 +617,12 @@ int main(void)
         cmocka_unit_test(alike__two_slow_gpus_are_found_together),
         cmocka_unit_test(alike__a_fault_now_and_then_keeps_its_weight),
         cmocka_unit_test(alike__a_hidden_fault_is_told_in_order),
+        cmocka_unit_test(alike__a_gpu_as_slow_as_others_is_named_with_them),
+        cmocka_unit_test(alike__a_late_host_where_one_peer_is_left),
+        cmocka_unit_test(alike__a_late_host_of_two_that_has_a_slow_gpu_too),
+        cmocka_unit_test(alike__how_slow_a_gpu_is_beside_a_late_host),
+        cmocka_unit_test(alike__how_slow_a_gpu_is_in_some_steps),
+        cmocka_unit_test(alike__a_host_with_slow_gpus_and_a_late_rank),
         cmocka_unit_test(uneven__experts_tell_within_a_step),
         cmocka_unit_test(uneven__experts_of_ranks_without_launches_are_evened_like_their_peers),
         cmocka_unit_test(uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired),

@@ -270,7 +270,8 @@ static double compute_sigma(struct context *ctx, const struct role *role)
 }
 
 /* Sigma of idle time: over all steps of all ranks, so that what some of them lose now and then does
- * not count even between two ranks, whose differences mirror each other. */
+ * not count even between two ranks, whose differences mirror each other; or of each rank's steps
+ * about its own median, so that what one of two loses in every step does not. */
 static double idle_sigma(struct context *ctx, const struct role *role)
 {
     size_t n = 0;
@@ -281,7 +282,10 @@ static double idle_sigma(struct context *ctx, const struct role *role)
         }
     }
     double middle = n > 0 ? inq_median(ctx->scratch, n) : 0.0;
-    return n > 0 ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : 0.0;
+    double of_all_ns = n > 0 ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : 0.0;
+    double of_each_ns =
+        excess_sigma(ctx, role, role->idle, &ctx->deviations[ctx->n_deviations], &n);
+    return fmin(of_all_ns, of_each_ns);
 }
 
 /* What an excess must reach. Chips differ by a part of what they compute, not of the step: a rank

@@ -31,7 +31,8 @@ enum { FEWEST = 2 };
 /* Few ranks and steps tell little of how times vary, and the pauses are among them. Pauses stand
  * out in any case when the shortest is this many times what is longest of all the rest: where times
  * have a tail of index 1.5, heavier than that of hosts, the longest three of them are that far from
- * the fourth in 1 of 10,000 runs (8 to the power of -3 x 1.5). */
+ * the fourth in 1 of 10,000 runs (8 to the power of -3 x 1.5), and the longest n in as few when
+ * they are 8 to the power of 3/n times as long as the next. */
 #define APART 8.0
 enum { FEWEST_APART = 3 };
 
@@ -74,7 +75,7 @@ static bool is_long(const struct pauses *p, size_t rank, size_t step)
     double excess_ns = p->excess[at(p, rank, step)]; /* comparing with NaN is false */
     double lost_ns = p->idle[at(p, rank, step)] - p->usual[rank];
 
-    return !p->known[rank] && excess_ns >= p->limit_ns && excess_ns >= LIKE_PART * p->longest_ns &&
+    return excess_ns >= p->limit_ns && excess_ns >= LIKE_PART * p->longest_ns &&
            excess_ns >= LIKE_PART * lost_ns;
 }
 
@@ -83,13 +84,11 @@ static bool is_pause(const struct pauses *p, size_t rank, size_t step)
     return is_long(p, rank, step) && (p->apart || times(p, rank, step) >= p->limit_times);
 }
 
-/* Over the rank's own median: a host that is always slow does not pause. */
-static void subtract_usual(struct pauses *p, size_t rank)
+static void find_usual(struct pauses *p, size_t rank)
 {
-    size_t n_steps = p->q->cells->n_steps;
     size_t n = 0;
 
-    for (size_t s = p->q->cells->first_step; s < n_steps; s++) {
+    for (size_t s = p->q->cells->first_step; s < p->q->cells->n_steps; s++) {
         const struct inq_step_stat *cell = inq_step_stat_at(p->q->cells, rank, s);
         if (cell->valid) {
             p->idle[at(p, rank, s)] =
@@ -98,12 +97,20 @@ static void subtract_usual(struct pauses *p, size_t rank)
         }
     }
     p->usual[rank] = fmax(inq_median(p->scratch, n), 0.0);
-    for (size_t s = 0; s < n_steps; s++) {
-        p->excess[at(p, rank, s)] = p->idle[at(p, rank, s)] - p->usual[rank];
+}
+
+/* Over the rank's own median: a host that is always slow does not pause. One that is known to be
+ * slow is passed over: how its times vary says nothing of what comes to the others. */
+static void subtract_usual(struct pauses *p, size_t rank)
+{
+    for (size_t s = 0; s < p->q->cells->n_steps; s++) {
+        p->excess[at(p, rank, s)] =
+            p->known[rank] ? (double)NAN : p->idle[at(p, rank, s)] - p->usual[rank];
     }
 }
 
-/* Over the median of all ranks in the step: what comes to all of them at once delays nobody. */
+/* Over the median of all ranks in the step: what comes to all of them at once delays nobody. Of an
+ * even number the lower of the middle two: what half of them have comes not to all. */
 static void subtract_common(struct pauses *p, size_t step)
 {
     size_t n_ranks = p->q->cells->n_ranks;
@@ -114,8 +121,9 @@ static void subtract_common(struct pauses *p, size_t step)
             p->scratch[n++] = p->excess[at(p, r, step)];
         }
     }
-    double common_ns = inq_median(p->scratch, n);
-    for (size_t r = 0; n > 0 && common_ns > 0.0 && r < n_ranks; r++) {
+    inq_sort_double(p->scratch, n);
+    double common_ns = n > 0 ? p->scratch[(n - 1) / 2] : 0.0;
+    for (size_t r = 0; common_ns > 0.0 && r < n_ranks; r++) {
         p->excess[at(p, r, step)] -= common_ns;
     }
 }
@@ -192,7 +200,7 @@ static bool are_apart(const struct pauses *p)
     size_t n = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
-        for (size_t s = cells->first_step; !p->known[r] && s < cells->n_steps; s++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
             double excess_ns = p->excess[at(p, r, s)]; /* fmin and fmax pass NaN over */
             if (is_long(p, r, s)) {
                 shortest_ns = fmin(shortest_ns, excess_ns);
@@ -202,7 +210,8 @@ static bool are_apart(const struct pauses *p)
             }
         }
     }
-    return n >= FEWEST_APART && shortest_ns >= APART * rest_ns;
+    return n >= FEWEST_APART &&
+           shortest_ns >= pow(APART, (double)FEWEST_APART / (double)n) * rest_ns;
 }
 
 static void count_pauses(struct pauses *p)
@@ -232,29 +241,40 @@ static bool pauses_ever(const struct pauses *p, size_t rank)
     return false;
 }
 
-/* Whether a rank stands out now and then, not in half of the steps: one that is late in most of
- * them is usual for itself in all. */
-static bool is_seldom(const struct pauses *p, size_t rank)
+/* What is usual for those that a rank was compared with, the others of its role or all of other
+ * roles: for those that are no candidates, if there are any. */
+static double usual_of_others(const struct pauses *p, size_t rank, bool of_other_roles)
 {
-    const struct inq_step_stats *cells = p->q->cells;
+    const uint32_t *role = p->q->roles->of;
     size_t n = 0;
 
-    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        n += p->excess[at(p, rank, s)] >= p->limit_ns;
+    for (int pass = 0; n == 0 && pass < 2; pass++) {
+        for (size_t r = 0; r < p->q->cells->n_ranks; r++) {
+            bool compared = r != rank && (role[r] != role[rank]) == of_other_roles;
+            p->scratch[n] = p->usual[r];
+            n += compared && (pass == 1 || !p->told[r]);
+        }
     }
-    return n > 0 && 2 * n < cells->n_steps - cells->first_step;
+    return inq_median(p->scratch, n);
 }
 
 /* A host that is late now and then may be one of those that pause in turn, whatever the delays it
- * was found by: those of a stage's few ranks come with every pause of the others. */
+ * was found by: those of a stage's few ranks come with every pause of the others. One whose usual
+ * step is later than the others' by a pause is late in half of its steps or more. */
 static void mark_told(struct pauses *p, const struct inq_candidate *candidates, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; candidates[i].kind == INQ_FINDING_LATE_HOST && k < candidates[i].n_ranks;
-             k++) {
-            uint32_t rank = candidates[i].ranks[k];
-            p->told[rank] = true;
-            p->known[rank] = !is_seldom(p, rank);
+    double least_ns = PAUSE_SHARE * p->q->delays->step_ns;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < n; i++) {
+            const struct inq_candidate *c = &candidates[i];
+            for (size_t k = 0; c->kind == INQ_FINDING_LATE_HOST && k < c->n_ranks; k++) {
+                uint32_t rank = c->ranks[k];
+                p->told[rank] = true;
+                double more_ns =
+                    pass == 1 ? p->usual[rank] - usual_of_others(p, rank, c->of_other_roles) : 0.0;
+                p->known[rank] = p->known[rank] || more_ns >= least_ns;
+            }
         }
     }
 }
@@ -267,6 +287,10 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
         p->idle[i] = (double)NAN;
     }
     for (size_t r = 0; r < cells->n_ranks; r++) {
+        find_usual(p, r);
+    }
+    mark_told(p, candidates, n);
+    for (size_t r = 0; r < cells->n_ranks; r++) {
         subtract_usual(p, r);
     }
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
@@ -276,7 +300,6 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         restore_pauses_of_most(p, s);
     }
-    mark_told(p, candidates, n);
     for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
         p->longest_ns = fmax(p->longest_ns, p->excess[i]); /* passes NaN over */
     }
@@ -494,7 +517,8 @@ static size_t drop_told(const struct pauses *p, struct inq_candidate *candidates
     for (size_t i = 0; i < n; i++) {
         bool stays = candidates[i].kind != INQ_FINDING_LATE_HOST;
         for (size_t k = 0; !stays && k < candidates[i].n_ranks; k++) {
-            stays = p->known[candidates[i].ranks[k]];
+            uint32_t rank = candidates[i].ranks[k];
+            stays = !p->hidden[rank] && !pauses_ever(p, rank);
         }
         if (stays) {
             candidates[kept++] = candidates[i];

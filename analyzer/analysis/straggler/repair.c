@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int no_memory(struct inq_err *err)
@@ -258,8 +259,7 @@ static int64_t host_part(const struct inq_counterfactual *run, size_t i)
     return ns > 0 ? ns : 0;
 }
 
-/* The host time that is usual for the role in the step; where all its ranks are chosen, in any of
- * its steps. -1: not known. */
+/* The host time that is usual for the role in the step; -1: all its ranks are chosen. */
 static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, uint32_t role,
                           size_t step, int64_t *space)
 {
@@ -270,15 +270,43 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
             space[n++] = ns;
         }
     }
-    if (n > 0 || x->n_steps < 2) {
-        return n > 0 ? inq_lower_median_i64(space, n) : -1;
-    }
-    for (size_t k = 0; k < x->n_ranks * x->n_steps; k++) {
+    return n > 0 ? inq_lower_median_i64(space, n) : -1;
+}
+
+/* Host times of a role of which all ranks are chosen, over all its steps. */
+struct usual_times {
+    int64_t middle_ns; /* -1: not known */
+    int64_t most_ns;   /* that chance explains */
+};
+
+static struct usual_times usual_times_of(const struct inq_repairing *x, const int64_t *sums,
+                                         uint32_t role, int64_t *space)
+{
+    struct usual_times usual = {.middle_ns = -1};
+    size_t n = 0;
+    for (size_t k = 0; k < x->n_ranks * x->n_steps && x->n_steps > 1; k++) {
         if (x->study->roles.of[k / x->n_steps] == role && sums[k] > 0) {
             space[n++] = sums[k];
         }
     }
-    return n > 0 ? inq_lower_median_i64(space, n) : -1;
+    if (n > 0) {
+        usual.middle_ns = inq_lower_median_i64(space, n);
+        for (size_t i = 0; i < n; i++) {
+            space[i] = llabs(space[i] - usual.middle_ns);
+        }
+        double sigma_ns = INQ_MAD_SIGMA * (double)inq_median_i64(space, n);
+        usual.most_ns = usual.middle_ns + (int64_t)(INQ_STRAGGLER_SIGMAS * sigma_ns);
+    }
+    return usual;
+}
+
+/* What is left of a step's host time: all of it where chance explains it, else what it is without
+ * its longest part, if chance explains that. The longest of all ranks' times is what a step waits
+ * for: one that is cut to the middle where that is no fault gains what no repair does. */
+static int64_t without_pause(const struct usual_times *usual, int64_t sum_ns, int64_t longest_ns)
+{
+    int64_t rest_ns = sum_ns <= usual->most_ns ? sum_ns : sum_ns - longest_ns;
+    return rest_ns >= usual->middle_ns && rest_ns <= usual->most_ns ? rest_ns : usual->middle_ns;
 }
 
 static int64_t idle_at(const struct inq_repairing *x, size_t rank, size_t step)
@@ -378,11 +406,18 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
     for (size_t r = 0; r < x->n_ranks; r++) {
         uint32_t role = x->study->roles.of[r];
         bool whole = x->study->chosen[r] && is_whole_role(x, role);
+        struct usual_times usual = {.middle_ns = -1};
+        if (x->study->chosen[r] && !whole) {
+            usual = usual_times_of(x, sums, role, space);
+        }
         for (size_t s = 0; s < x->n_steps; s++) {
             size_t k = r * x->n_steps + s;
             int64_t target = !x->study->chosen[r] ? -1
                              : whole              ? usual_beside_others(x, sums[k], r, s, space)
                                                   : usual_host(x, sums, role, s, space);
+            if (usual.middle_ns >= 0 && target < 0 && start[k + 1] > start[k]) {
+                target = without_pause(&usual, sums[k], part[start[k + 1] - 1]);
+            }
             level[k] = target >= 0 && target < sums[k]
                            ? level_of(part + start[k], start[k + 1] - start[k], target)
                            : INT64_MAX;

@@ -895,6 +895,17 @@ static void detect__late_host_by_what_ranks_of_all_stages_differ(void **state)
                       INQ_FINDING_LATE_HOST, 0));
 }
 
+/* Of two ranks the one is late by 3 % in every step: what they differ by is not what chance
+ * explains. */
+static void detect__late_host_of_two_in_every_step(void **state)
+{
+    (void)state;
+    assert_true(names("dp=2,pp=2,micro_batches=1,layers=4,p2p=batched,labels=1,gpus_per_host=2,"
+                      "steps=10,args=seq,window=ragged,ts=split,lean=1,sigma=0.04,seed=521532,gz=0,"
+                      "fault=late_host:mode=launch:rank=1:factor=2",
+                      INQ_FINDING_LATE_HOST, 1));
+}
+
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
@@ -969,6 +980,7 @@ int main(void)
         cmocka_unit_test(detect__slow_gpu_by_what_ranks_of_all_stages_differ),
         cmocka_unit_test(detect__host_of_the_first_stage_that_pauses_now_and_then),
         cmocka_unit_test(detect__late_host_by_what_ranks_of_all_stages_differ),
+        cmocka_unit_test(detect__late_host_of_two_in_every_step),
         cmocka_unit_test(detect__low_clock_among_uneven_experts),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),

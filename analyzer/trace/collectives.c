@@ -5,6 +5,8 @@
 #include "trace/classify.h"
 #include "trace/collectives.h"
 
+#include "base/mem.h"
+
 static int64_t latest_start(const struct inq_trace *trace, const struct inq_collective *c)
 {
     int64_t latest = INT64_MIN;
@@ -87,4 +89,23 @@ bool inq_step_is_apart(const struct inq_trace *trace, size_t step)
         }
     }
     return trace->n_collectives == 0 && last_start_ns >= first_end_ns;
+}
+
+int inq_marks_new(const struct inq_trace *trace, uint8_t ***marks, struct inq_err *err)
+{
+    *marks = inq_mem_zalloc(trace->n_ranks + 1, sizeof(uint8_t *));
+    int code = *marks == NULL ? INQ_NOMEM : INQ_OK;
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        (*marks)[r] = inq_mem_zalloc(trace->ranks[r].events.n + 1, 1);
+        code = (*marks)[r] == NULL ? INQ_NOMEM : INQ_OK;
+    }
+    return code == INQ_OK ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for matching");
+}
+
+void inq_marks_free(const struct inq_trace *trace, uint8_t **marks)
+{
+    for (size_t r = 0; marks != NULL && r < trace->n_ranks; r++) {
+        inq_mem_free(marks[r]);
+    }
+    inq_mem_free(marks);
 }

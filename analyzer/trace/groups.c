@@ -16,16 +16,20 @@
  * apart; ranks of other groups differ by what kernels vary, tens of microseconds. */
 static const int64_t ALIKE_NS[] = {3000, 6000, 12000, 24000};
 enum { N_ALIKE = sizeof ALIKE_NS / sizeof *ALIKE_NS };
-/* Sets are apart when the intervals of their first ranks differ by so many times as much. */
-enum { APART = 2 };
-/* Intervals or ends that are compared, and the fewest of two ranks that tell anything. */
-enum { SAMPLES = 64, LEAST_INTERVALS = 2, LEAST_ENDS = 9 };
+/* Sets are apart when the intervals of their first ranks differ by at least twice as much; more
+ * than 2^3 times as much says no more. */
+enum { MOST_APART = 3 };
+/* Intervals or ends that are compared, and the fewest of two ranks that tell anything; more where
+ * which kernels correspond is tried. */
+enum { SAMPLES = 64, LEAST_INTERVALS = 3, LEAST_ENDS = 3, LEAST_SHIFTED = 5 };
 /* Clocks of hosts differ by no more than this, and no more kernels of another host than these are
  * tried as the one that a kernel corresponds to. */
 static const int64_t CLOCKS_APART_NS = 50000000;
 enum { MOST_SHIFTS = 256 };
-/* Ranks that joined another's set, times their intervals: fewer agree by chance. */
-enum { LEAST_AGREEMENTS = 16 };
+/* What agrees by chance does so the more rarely the further sets are apart: where that is twice the
+ * limit an interval is worth one bit, two where it is four times. So many, of all ranks that joined
+ * another's set, are no chance. */
+enum { LEAST_BITS = 16 };
 
 static bool needs_group(const struct inq_rank *rank, size_t event)
 {
@@ -56,6 +60,7 @@ struct inference {
     uint32_t *firsts; /* [n_ranks] first rank of each set */
     size_t *sizes;    /* [n_ranks] of each set */
     size_t n_sets;
+    size_t agreed;    /* intervals or ends, of all ranks that joined a set */
     uint32_t *groups; /* [n_ranks] of each set */
     bool parted;      /* the job has groups smaller than all ranks */
 };
@@ -155,22 +160,24 @@ static bool intervals_agree(const int64_t *a, const int64_t *b, size_t n, int64_
     return beyond <= most_beyond(taken);
 }
 
-/* Of two ranks whose kernels correspond one to one. Clocks do not matter. */
-static bool have_like_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+/* Of two ranks whose kernels correspond one to one. Clocks do not matter. How many agree; 0: they
+ * do not. */
+static size_t like_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
     size_t n = x->n_ends[a];
-    return n == x->n_ends[b] && n > LEAST_INTERVALS &&
-           intervals_agree(x->end_ns[a], x->end_ns[b], n, limit_ns);
+    bool agree = n == x->n_ends[b] && n > LEAST_INTERVALS &&
+                 intervals_agree(x->end_ns[a], x->end_ns[b], n, limit_ns);
+    return agree ? n - 1 : 0;
 }
 
 /* The same of ranks whose captures begin or end elsewhere, on hosts whose clocks differ: a kernel
  * in the middle of one corresponds to any that may have ended with it. */
-static bool have_shifted_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+static size_t shifted_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
     const int64_t *theirs = x->end_ns[b];
     size_t middle = x->n_ends[a] / 2;
     if (x->n_ends[a] == 0 || x->trace->ranks[a].host == x->trace->ranks[b].host) {
-        return false;
+        return 0;
     }
     int64_t end_ns = x->end_ns[a][middle];
     size_t to = inq_first_from_i64(theirs, 0, x->n_ends[b], end_ns + CLOCKS_APART_NS);
@@ -180,27 +187,27 @@ static bool have_shifted_intervals(const struct inference *x, size_t a, size_t b
         size_t after_a = x->n_ends[a] - middle;
         size_t after_b = x->n_ends[b] - at;
         size_t n = before + (after_a < after_b ? after_a : after_b);
-        if (n > LEAST_ENDS &&
+        if (n > LEAST_SHIFTED &&
             intervals_agree(x->end_ns[a] + middle - before, theirs + at - before, n, limit_ns)) {
-            return true;
+            return n - 1;
         }
     }
-    return false;
+    return 0;
 }
 
 /* The same of the ends themselves, where both ranks were recorded: it needs one clock, and no
  * captures that begin and end together. */
-static bool have_like_ends(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+static size_t like_ends(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
     const int64_t *theirs = x->end_ns[b];
     size_t n = x->n_ends[b];
     if (n == 0) {
-        return false;
+        return 0;
     }
     size_t lo = inq_first_from_i64(x->end_ns[a], 0, x->n_ends[a], theirs[0]);
     size_t hi = inq_first_from_i64(x->end_ns[a], 0, x->n_ends[a], theirs[n - 1]);
     if (hi < lo + LEAST_ENDS) {
-        return false;
+        return 0;
     }
     size_t taken = hi - lo < SAMPLES ? hi - lo : SAMPLES;
     size_t beyond = 0;
@@ -212,24 +219,29 @@ static bool have_like_ends(const struct inference *x, size_t a, size_t b, int64_
         int64_t before_ns = next > 0 ? at_ns - theirs[next - 1] : after_ns;
         beyond += (before_ns < after_ns ? before_ns : after_ns) > limit_ns;
     }
-    return beyond <= most_beyond(taken);
+    return beyond <= most_beyond(taken) ? taken : 0;
 }
 
-static bool are_alike(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
+static size_t alike(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
-    return have_like_intervals(x, a, b, limit_ns) || have_like_ends(x, a, b, limit_ns) ||
-           have_shifted_intervals(x, a, b, limit_ns);
+    size_t n = like_intervals(x, a, b, limit_ns);
+    n = n > 0 ? n : like_ends(x, a, b, limit_ns);
+    return n > 0 ? n : shifted_intervals(x, a, b, limit_ns);
 }
 
 /* Parts the ranks by their first ones: each joins the first that it ends together with. */
 static void part_ranks(struct inference *x, int64_t alike_ns)
 {
     x->n_sets = 0;
+    x->agreed = 0;
     for (size_t r = 0; r < x->trace->n_ranks; r++) {
         size_t set = 0;
-        while (set < x->n_sets && !are_alike(x, x->firsts[set], r, alike_ns)) {
-            set++;
+        size_t agreed = 0;
+        while (set < x->n_sets && agreed == 0) {
+            agreed = alike(x, x->firsts[set], r, alike_ns);
+            set += agreed == 0;
         }
+        x->agreed += agreed;
         if (set == x->n_sets) {
             x->firsts[set] = (uint32_t)r;
             x->sizes[x->n_sets++] = 0;
@@ -239,26 +251,30 @@ static void part_ranks(struct inference *x, int64_t alike_ns)
     }
 }
 
+/* By which power of two of the limit all sets are apart; 0: they are not. */
+static size_t how_far_apart(const struct inference *x, int64_t alike_ns)
+{
+    size_t apart = x->n_sets > 1 ? MOST_APART : 1;
+    for (size_t s = 1; s < x->n_sets; s++) {
+        for (size_t t = 0; t < s; t++) {
+            while (apart > 0 && alike(x, x->firsts[s], x->firsts[t], (alike_ns << apart) - 1) > 0) {
+                apart--;
+            }
+        }
+    }
+    return apart;
+}
+
 /* Sets of equal size, more than one rank in each, clearly apart: nothing else is a process group of
  * a parallel job. */
 static bool are_groups(const struct inference *x, int64_t alike_ns)
 {
-    size_t joined = x->trace->n_ranks - x->n_sets;
-    size_t n_ends = x->n_ends[x->firsts[0]];
-    if (n_ends == 0 || joined * (n_ends - 1) < LEAST_AGREEMENTS) {
-        return false;
-    }
     for (size_t s = 0; s < x->n_sets; s++) {
         if (x->sizes[s] < 2 || x->sizes[s] != x->sizes[0]) {
             return false;
         }
-        for (size_t t = 0; t < s; t++) {
-            if (are_alike(x, x->firsts[s], x->firsts[t], APART * alike_ns - 1)) {
-                return false;
-            }
-        }
     }
-    return true;
+    return x->agreed * how_far_apart(x, alike_ns) >= LEAST_BITS;
 }
 
 static void take_all(struct inference *x)

@@ -15,6 +15,7 @@
 #include "trace/clock/clock.h"
 #include "trace/comm_rows.h"
 #include "trace/partners.h"
+#include "trace/peers.h"
 
 #include <string.h>
 
@@ -47,11 +48,21 @@ struct found {
     struct inq_member *members;
 };
 
+/* A kernel that names its peer, which has none for it that does. */
+struct leftover {
+    uint32_t rank;
+    const struct inq_comm_row *row;
+    bool taken; /* by one that names no peer */
+};
+
 struct matcher {
     struct inq_trace *trace;
     const struct inq_comm_rows *rows;
     const struct inq_clock *clocks; /* by source: first estimate */
     struct found *found;            /* [n_channels] */
+    struct inq_peers peers;
+    size_t n_left, cap_left;
+    struct leftover *left;
 };
 
 /* A channel in work. */
@@ -532,66 +543,220 @@ static int keep_channel(struct channel *c, bool by_seq)
 
 /* ---- bare exchanges -------------------------------------------------------------------------- */
 
-static int add_pair(struct channel *c, const struct inq_exchange *x, const struct inq_exchange *y)
+/* A kernel that exchanged with a peer that is not known, or (`left`) with one that it names but
+ * that has no such kernel. */
+struct open_row {
+    uint32_t rank;
+    const struct inq_comm_row *row;
+    struct leftover *left; /* NULL: its peer is not known */
+};
+
+struct pairs {
+    const struct matcher *m;
+    size_t n;
+    struct open_row *open;
+    struct inq_exchange *all;
+};
+
+/* Replicas of a stage start the same transfer tens of microseconds apart, which must not outweigh
+ * that their ends are as far apart; who waits for another rank does so for much longer. */
+enum { TRANSFER_PART = 8 };
+
+static bool names_peer(const struct matcher *m, const struct open_row *open, uint32_t peer)
 {
-    struct instance *instance = &c->master[c->n_master++];
-    struct inq_align_row first = align_row(c, x->side, x->row);
-    int code = start_instance(c, instance, x->side, x->row, &first);
-    if (code == INQ_OK) {
-        code = join(c, instance, y->side, y->row, y->end_ns);
+    const struct inq_rank *rank = &m->trace->ranks[open->rank];
+    const struct inq_comm *comm = &rank->comms[rank->events.comm[open->row->event]];
+    int32_t number = m->trace->ranks[peer].rank;
+    bool named = inq_coll_is_one_way(comm->kind) && comm->peer == number;
+    for (uint32_t at = comm->batch; at != INQ_NONE && !named; at = rank->comms[at].batch) {
+        named = inq_coll_is_one_way(rank->comms[at].kind) && rank->comms[at].peer == number;
     }
-    return code == INQ_OK ? keep_instance(c, instance, 2, (int64_t)c->n_master - 1) : code;
+    return named;
 }
 
-static int keep_pairs(struct channel *c, const struct inq_exchange *all, size_t n, bool *done)
+/* A transfer takes its time from the arrival of the second end on: two ranks that both wait for a
+ * third arrive long before. */
+static int64_t speaks_against(const void *ctx, const struct inq_exchange *x,
+                              const struct inq_exchange *y)
 {
-    int code =
-        inq_mem_grow(&c->master, &c->cap_master, n / 2 + 1, sizeof *c->master, INQ_NONE, c->err);
-    *done = c->pairs = true;
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        if (all[i].partner != INQ_NONE && all[i].partner > i) {
-            code = add_pair(c, &all[i], &all[all[i].partner]);
+    const struct pairs *p = ctx;
+    const struct open_row *a = &p->open[x->row];
+    const struct open_row *b = &p->open[y->row];
+    if (a->rank == b->rank ||
+        (a->left != NULL && (b->left != NULL || !names_peer(p->m, a, b->rank))) ||
+        (b->left != NULL && !names_peer(p->m, b, a->rank)) ||
+        !inq_peers_may(&p->m->peers, a->rank, b->rank)) {
+        return -1;
+    }
+    int64_t x_start_ns = x->end_ns - (a->row->end_ns - a->row->start_ns);
+    int64_t y_start_ns = y->end_ns - (b->row->end_ns - b->row->start_ns);
+    int64_t start_ns = x_start_ns > y_start_ns ? x_start_ns : y_start_ns;
+    int64_t end_ns = x->end_ns > y->end_ns ? x->end_ns : y->end_ns;
+    return end_ns > start_ns ? (end_ns - start_ns) / TRANSFER_PART : 0;
+}
+
+static int64_t common_end(const struct matcher *m, uint32_t rank, const struct inq_comm_row *row)
+{
+    const struct inq_clock *clock = &m->clocks[m->trace->ranks[rank].clock.source];
+    return inq_clock_common_ns(clock, row->start_ns) + (row->end_ns - row->start_ns);
+}
+
+/* Sides are lanes: those of two ranks that send and receive at once end both within microseconds,
+ * but what one sends on a stream the other receives on one. */
+static void open_row(struct pairs *p, uint32_t rank, const struct inq_comm_row *row,
+                     struct leftover *left)
+{
+    uint32_t lane = p->m->trace->ranks[rank].events.lane[row->event];
+    p->open[p->n] = (struct open_row){rank, row, left};
+    p->all[p->n] = (struct inq_exchange){
+        common_end(p->m, rank, row), p->m->peers.first_lane[rank] + lane, (uint32_t)p->n, INQ_NONE};
+    p->n++;
+}
+
+static void open_rows(const struct channel *c, struct pairs *p)
+{
+    for (size_t s = 0; s < c->n_sides; s++) {
+        for (size_t i = 0; i < c->sides[s].n; i++) {
+            open_row(p, c->sides[s].rank, &c->sides[s].rows[i], NULL);
+        }
+    }
+    for (size_t i = 0; i < c->m->n_left; i++) {
+        if (!c->m->left[i].taken) {
+            open_row(p, c->m->left[i].rank, c->m->left[i].row, &c->m->left[i]);
+        }
+    }
+}
+
+static int keep_pair(struct channel *c, const struct open_row *x, const struct open_row *y)
+{
+    struct found *f = c->found;
+    bool swap = x->rank > y->rank;
+    struct inq_member first = {swap ? y->rank : x->rank, swap ? y->row->event : x->row->event};
+    struct inq_member other = {swap ? x->rank : y->rank, swap ? x->row->event : y->row->event};
+    int code = inq_mem_grow(&f->rows, &f->cap, f->n + 1, sizeof *f->rows, INQ_NONE - 1, c->err);
+    if (code == INQ_OK) {
+        code = inq_mem_grow(&f->members, &f->cap_members, f->n_members + 2, sizeof *f->members,
+                            INQ_NONE - 1, c->err);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
+    const struct inq_rank *rank = &c->m->trace->ranks[first.rank];
+    f->rows[f->n] =
+        (struct inq_collective){.group = rank->comms[rank->events.comm[first.event]].group,
+                                .kind = INQ_COLL_SENDRECV,
+                                .seq = (int64_t)f->n,
+                                .first_member = (uint32_t)f->n_members,
+                                .n_members = 2,
+                                .complete = true};
+    f->n++;
+    f->members[f->n_members++] = first;
+    f->members[f->n_members++] = other;
+    return INQ_OK;
+}
+
+static int keep_pairs(struct channel *c, const struct pairs *p)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; i < p->n && code == INQ_OK; i++) {
+        uint32_t partner = p->all[i].partner;
+        if (partner == INQ_NONE || partner < i) {
+            continue;
+        }
+        const struct open_row *x = &p->open[p->all[i].row];
+        const struct open_row *y = &p->open[p->all[partner].row];
+        code = keep_pair(c, x, y);
+        struct leftover *left = x->left != NULL ? x->left : y->left;
+        if (left != NULL) {
+            left->taken = true;
         }
     }
     return code;
+}
+
+/* Nearly all of the channel's rows have a partner, or all but those from before and after all ranks
+ * were recorded. */
+static bool pairs_convince(const struct channel *c, const struct pairs *p)
+{
+    int64_t from_ns = INT64_MIN;
+    int64_t to_ns = INT64_MAX;
+    size_t n[2] = {0, 0}; /* of all, and meanwhile */
+    size_t n_paired[2] = {0, 0};
+    for (size_t s = 0; s < c->n_sides; s++) {
+        const struct inq_side *side = &c->sides[s];
+        int64_t first_ns = common_end(c->m, side->rank, &side->rows[0]);
+        int64_t last_ns = common_end(c->m, side->rank, &side->rows[side->n - 1]);
+        from_ns = first_ns > from_ns ? first_ns : from_ns;
+        to_ns = last_ns < to_ns ? last_ns : to_ns;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        bool own = p->open[p->all[i].row].left == NULL;
+        bool meanwhile = own && p->all[i].end_ns >= from_ns && p->all[i].end_ns <= to_ns;
+        bool paired = p->all[i].partner != INQ_NONE;
+        n[0] += own;
+        n[1] += meanwhile;
+        n_paired[0] += own && paired;
+        n_paired[1] += meanwhile && paired;
+    }
+    return (n[0] > 0 && is_nearly_all(n_paired[0], n[0])) ||
+           (n[1] > 0 && is_nearly_all(n_paired[1], n[1]));
 }
 
 /* Kernels of which only "send or receive" is known: several pairs of ranks, each of which ends its
- * own transfers together? Like one collective of all they are only where that explains less. */
+ * own transfers together? Like one collective of all they are only where that explains less. Ranks
+ * that name peers elsewhere have no such collective. */
 static int match_pairs(struct channel *c, bool *done)
 {
-    size_t n = 0;
-    size_t n_paired = 0;
+    size_t most = c->m->n_left + 1;
+    bool named = false;
     for (size_t s = 0; s < c->n_sides; s++) {
-        n += c->sides[s].n;
+        most += c->sides[s].n;
+        named = named || c->m->peers.named[c->sides[s].rank];
     }
-    struct inq_exchange *all = inq_mem_alloc((n + 1) * sizeof *all);
-    if (all == NULL) {
-        return inq_err_set(c->err, INQ_NOMEM, "out of memory for %zu exchanges", n);
+    struct pairs p = {.m = c->m,
+                      .open = inq_mem_alloc(most * sizeof *p.open),
+                      .all = inq_mem_alloc(most * sizeof *p.all)};
+    int code = p.open != NULL && p.all != NULL
+                   ? INQ_OK
+                   : inq_err_set(c->err, INQ_NOMEM, "out of memory for %zu exchanges", most);
+    if (code == INQ_OK) {
+        struct inq_partner_rules rules = {speaks_against, &p};
+        size_t n_paired;
+        open_rows(c, &p);
+        code = inq_partners_find(p.all, p.n, &rules, &n_paired, c->err);
     }
-    n = 0;
-    for (uint32_t s = 0; s < c->n_sides; s++) {
-        for (uint32_t i = 0; i < c->sides[s].n; i++) {
-            all[n++] = (struct inq_exchange){align_row(c, s, i).end_ns, s, i, INQ_NONE};
-        }
+    if (code == INQ_OK && (named || pairs_convince(c, &p))) {
+        *done = true;
+        code = keep_pairs(c, &p);
     }
-    int code = inq_partners_find(all, n, &n_paired, c->err);
-    if (code == INQ_OK && is_nearly_all(n_paired, n)) {
-        code = keep_pairs(c, all, n, done);
-    }
-    inq_mem_free(all);
+    inq_mem_free(p.open);
+    inq_mem_free(p.all);
     return code;
+}
+
+static bool has_several_lanes(const struct matcher *m, const struct inq_side *side)
+{
+    const uint32_t *lane = m->trace->ranks[side->rank].events.lane;
+    bool several = false;
+    for (size_t i = 1; i < side->n && !several; i++) {
+        several = lane[side->rows[i].event] != lane[side->rows[0].event];
+    }
+    return several;
+}
+
+/* Whether a channel's kernels are told by pairs of ends: rows of two ranks that use one stream each
+ * have an order, which says more. */
+static bool is_of_pairs(const struct channel *c)
+{
+    bool pairs = c->n_sides > 2;
+    for (size_t s = 0; s < c->n_sides && !pairs; s++) {
+        pairs = c->m->peers.named[c->sides[s].rank] || has_several_lanes(c->m, &c->sides[s]);
+    }
+    return c->m->rows->channels[c->index].bare != 0 && pairs;
 }
 
 static int match_rows(struct channel *c)
 {
-    bool done = false;
-    if (c->m->rows->channels[c->index].bare != 0 && c->n_sides > 2) {
-        int paired = match_pairs(c, &done);
-        if (paired != INQ_OK || done) {
-            return paired;
-        }
-    }
     bool by_seq = c->sides[0].rows[0].seq >= 0;
     int code = by_seq ? match_by_seq(c, &by_seq) : INQ_OK;
     if (code == INQ_OK && !by_seq) {
@@ -602,24 +767,102 @@ static int match_rows(struct channel *c)
     return code == INQ_OK ? keep_channel(c, by_seq) : code;
 }
 
+static struct channel channel_at(const struct matcher *m, size_t index, struct inq_err *err)
+{
+    size_t from = m->rows->first_side[index];
+    return (struct channel){.m = m,
+                            .index = (uint32_t)index,
+                            .n_sides = m->rows->first_side[index + 1] - from,
+                            .sides = m->rows->sides + from,
+                            .pairs = m->rows->channels[index].from >= 0,
+                            .found = &m->found[index],
+                            .err = err};
+}
+
+static void channel_release(struct channel *c)
+{
+    inq_mem_free(c->master);
+    inq_mem_free(c->merged);
+    inq_mem_free(c->links);
+    inq_mem_free(c->a);
+    inq_mem_free(c->b);
+    inq_mem_free(c->match);
+}
+
 static int match_channel(void *ctx, size_t index, struct inq_err *err)
 {
     const struct matcher *m = ctx;
-    size_t from = m->rows->first_side[index];
-    struct channel c = {.m = m,
-                        .index = (uint32_t)index,
-                        .n_sides = m->rows->first_side[index + 1] - from,
-                        .sides = m->rows->sides + from,
-                        .pairs = m->rows->channels[index].from >= 0,
-                        .found = &m->found[index],
-                        .err = err};
-    int code = c.n_sides >= 2 ? match_rows(&c) : INQ_OK;
-    inq_mem_free(c.master);
-    inq_mem_free(c.merged);
-    inq_mem_free(c.links);
-    inq_mem_free(c.a);
-    inq_mem_free(c.b);
-    inq_mem_free(c.match);
+    struct channel c = channel_at(m, index, err);
+    int code = c.n_sides >= 2 && !is_of_pairs(&c) ? match_rows(&c) : INQ_OK;
+    channel_release(&c);
+    return code;
+}
+
+static int match_exchanges(void *ctx, size_t index, struct inq_err *err)
+{
+    const struct matcher *m = ctx;
+    struct channel c = channel_at(m, index, err);
+    bool done = false;
+    int code = is_of_pairs(&c) ? match_pairs(&c, &done) : INQ_OK;
+    if (code == INQ_OK && !done && c.n_sides >= 2 && is_of_pairs(&c)) {
+        code = match_rows(&c);
+    }
+    channel_release(&c);
+    return code;
+}
+
+/* ---- transfers that name a peer of which no end was found ------------------------------------ */
+
+/* Marks the kernels of one channel that stand in what it found. */
+static void mark_found(const struct found *f, uint8_t *const *placed)
+{
+    for (size_t i = 0; i < f->n_members; i++) {
+        placed[f->members[i].rank][f->members[i].event] = 1;
+    }
+}
+
+static int add_leftovers(struct matcher *m, size_t channel, uint8_t *const *placed,
+                         struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t s = m->rows->first_side[channel]; s < m->rows->first_side[channel + 1]; s++) {
+        const struct inq_side *side = &m->rows->sides[s];
+        for (size_t i = 0; code == INQ_OK && i < side->n; i++) {
+            uint8_t *seen = &placed[side->rank][side->rows[i].event];
+            code = *seen == 0 ? inq_mem_grow(&m->left, &m->cap_left, m->n_left + 1, sizeof *m->left,
+                                             INQ_NONE - 1, err)
+                              : INQ_OK;
+            if (code == INQ_OK && *seen == 0) {
+                *seen = 1; /* one of several transfers counts */
+                m->left[m->n_left++] = (struct leftover){side->rank, &side->rows[i], false};
+            }
+        }
+    }
+    return code;
+}
+
+/* Kernels whose launch lies before the capture name no peer; their partners may. */
+static int list_leftovers(struct matcher *m, struct inq_err *err)
+{
+    uint8_t **placed = NULL;
+    size_t n = m->rows->n_channels;
+    bool bare = false;
+    bool named = false;
+    for (size_t c = 0; c < n; c++) {
+        bare = bare || m->rows->channels[c].bare != 0;
+        named = named || m->rows->channels[c].from >= 0;
+    }
+    if (!bare || !named) {
+        return INQ_OK;
+    }
+    int code = inq_marks_new(m->trace, &placed, err);
+    for (size_t c = 0; code == INQ_OK && c < n; c++) {
+        mark_found(&m->found[c], placed);
+    }
+    for (size_t c = 0; code == INQ_OK && c < n; c++) {
+        code = m->rows->channels[c].from >= 0 ? add_leftovers(m, c, placed, err) : INQ_OK;
+    }
+    inq_marks_free(m->trace, placed);
     return code;
 }
 
@@ -667,13 +910,9 @@ static int append_found(struct inq_trace *trace, const struct found *f, struct i
 static int count_unmatched(struct matcher *m, struct inq_err *err)
 {
     struct inq_trace *trace = m->trace;
-    uint8_t **placed = inq_mem_zalloc(trace->n_ranks + 1, sizeof(uint8_t *));
-    int code = placed == NULL ? INQ_NOMEM : INQ_OK;
+    uint8_t **placed = NULL;
+    int code = inq_marks_new(trace, &placed, err);
     trace->unmatched_comms = m->rows->unplaced;
-    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        placed[r] = inq_mem_zalloc(trace->ranks[r].events.n + 1, 1);
-        code = placed[r] == NULL ? INQ_NOMEM : INQ_OK;
-    }
     for (size_t i = 0; code == INQ_OK && i < trace->n_members; i++) {
         placed[trace->members[i].rank][trace->members[i].event] = 1;
     }
@@ -684,11 +923,8 @@ static int count_unmatched(struct matcher *m, struct inq_err *err)
             *seen = 1; /* one of several transfers counts */
         }
     }
-    for (size_t r = 0; placed != NULL && r < trace->n_ranks; r++) {
-        inq_mem_free(placed[r]);
-    }
-    inq_mem_free(placed);
-    return code == INQ_OK ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for matching");
+    inq_marks_free(trace, placed);
+    return code;
 }
 
 /* The channels' collectives, one channel behind the other. */
@@ -723,7 +959,16 @@ static int match_channels(struct matcher *m, int jobs, struct inq_err *err)
     size_t n = m->rows->n_channels;
     m->found = inq_mem_zalloc(n + 1, sizeof *m->found);
     int code = m->found == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for matching")
-                                : inq_par_for(n, jobs, match_channel, m, err);
+                                : inq_peers_init(&m->peers, m->trace, m->rows, err);
+    if (code == INQ_OK) {
+        code = inq_par_for(n, jobs, match_channel, m, err);
+    }
+    if (code == INQ_OK) {
+        code = list_leftovers(m, err);
+    }
+    if (code == INQ_OK) { /* which channel takes what is left must not depend on threads */
+        code = inq_par_for(n, m->n_left > 0 ? 1 : jobs, match_exchanges, m, err);
+    }
     if (code == INQ_OK) {
         code = hand_over(m, err);
     }
@@ -732,6 +977,8 @@ static int match_channels(struct matcher *m, int jobs, struct inq_err *err)
         inq_mem_free(m->found[c].members);
     }
     inq_mem_free(m->found);
+    inq_mem_free(m->left);
+    inq_peers_release(&m->peers);
     return code;
 }
 

@@ -37,13 +37,15 @@ struct pair {
     uint32_t n_samples;
     int32_t ns[SAMPLES]; /* by how much later the higher one ended, the first times */
     int64_t varies_ns;   /* the steadiest third of them; -1: too few */
+    int64_t usual_ns; /* the middle of that third: what their clocks still differ by; 0: unknown */
     bool partners;
 };
 
 struct pairing {
     struct inq_exchange *all;
     size_t n;
-    struct inq_map pair_of; /* by sides */
+    const struct inq_partner_rules *rules; /* NULL: none */
+    struct inq_map pair_of;                /* by sides */
     struct pair *pairs;
     size_t n_pairs, cap_pairs;
     uint32_t *seen_at;  /* [n_sides] exchange + 1 that was last compared with the side */
@@ -95,6 +97,16 @@ static uint32_t walk_next(struct walk *w)
     return (uint32_t)(below_ns < above_ns ? --w->below : w->above++);
 }
 
+/* Negative: they cannot be one transfer. */
+static int64_t rules_against(const struct pairing *p, const struct inq_exchange *x,
+                             const struct inq_exchange *y)
+{
+    if (x->side == y->side) {
+        return -1;
+    }
+    return p->rules != NULL ? p->rules->against(p->rules->ctx, x, y) : 0;
+}
+
 static int note_together(struct pairing *p, const struct inq_exchange *x,
                          const struct inq_exchange *y, struct inq_err *err)
 {
@@ -134,7 +146,8 @@ static int find_pairs(struct pairing *p, struct inq_err *err)
         struct walk walk = walk_from(p->all, p->n, i);
         p->seen_at[p->all[i].side] = (uint32_t)i + 1;
         for (uint32_t k = walk_next(&walk); code == INQ_OK && k != INQ_NONE; k = walk_next(&walk)) {
-            if (p->seen_at[p->all[k].side] != i + 1) { /* the nearest of each side */
+            if (p->seen_at[p->all[k].side] != i + 1 && /* the nearest of each side */
+                rules_against(p, &p->all[i], &p->all[k]) >= 0) {
                 p->seen_at[p->all[k].side] = (uint32_t)i + 1;
                 code = note_together(p, &p->all[i], &p->all[k], err);
             }
@@ -147,24 +160,22 @@ static int find_pairs(struct pairing *p, struct inq_err *err)
 
 /* The shortest interval that holds a third of the differences: most of them may be of transfers
  * that the two had with others at the same time. */
-static int64_t how_it_varies(const struct pair *pair)
+static void measure(struct pair *pair)
 {
     int64_t ns[SAMPLES];
     size_t n = pair->n_samples;
     size_t part = n / PART > LEAST_PART ? n / PART : LEAST_PART;
-    if (n < LEAST_SAMPLES) {
-        return -1;
-    }
     for (size_t k = 0; k < n; k++) {
         ns[k] = pair->ns[k];
     }
     inq_sort_i64(ns, n);
-    int64_t least_ns = INT64_MAX;
-    for (size_t k = part - 1; k < n; k++) {
+    for (size_t k = part - 1; n >= LEAST_SAMPLES && k < n; k++) {
         int64_t width_ns = ns[k] - ns[k + 1 - part];
-        least_ns = width_ns < least_ns ? width_ns : least_ns;
+        if (pair->varies_ns < 0 || width_ns < pair->varies_ns) {
+            pair->varies_ns = width_ns;
+            pair->usual_ns = ns[k] - width_ns / 2;
+        }
     }
-    return least_ns;
 }
 
 static bool is_often(const struct pairing *p, const struct pair *pair)
@@ -196,7 +207,7 @@ static void find_partners(struct pairing *p)
     }
     for (size_t k = 0; k < p->n_pairs; k++) {
         struct pair *pair = &p->pairs[k];
-        pair->varies_ns = how_it_varies(pair);
+        measure(pair);
         if (pair->varies_ns >= 0 && is_often(p, pair)) {
             keep_least(&p->steadiest[pair->low], pair->varies_ns);
             keep_least(&p->steadiest[pair->high], pair->varies_ns);
@@ -211,18 +222,21 @@ static void find_partners(struct pairing *p)
 
 /* ---- which transfers ------------------------------------------------------------------------- */
 
-/* How far an exchange's end is from another's of a partner, by how much those usually vary more;
- * INT64_MAX: of none. */
+/* How far an exchange's end is from another's of a partner, but for what the two usually differ by;
+ * by how much those vary, and what else speaks against it, more. INT64_MAX: of none. */
 static int64_t distance(const struct pairing *p, const struct inq_exchange *x,
                         const struct inq_exchange *y)
 {
     uint32_t at = INQ_NONE;
-    if (x->side == y->side || !inq_map_get(&p->pair_of, pair_key(x->side, y->side), &at) ||
+    int64_t against_ns = rules_against(p, x, y);
+    if (against_ns < 0 || !inq_map_get(&p->pair_of, pair_key(x->side, y->side), &at) ||
         !p->pairs[at].partners) {
         return INT64_MAX;
     }
     const struct pair *pair = &p->pairs[at];
-    return llabs(x->end_ns - y->end_ns) + (pair->varies_ns > 0 ? pair->varies_ns : 0);
+    int64_t later_ns = x->side == pair->low ? y->end_ns - x->end_ns : x->end_ns - y->end_ns;
+    return llabs(later_ns - pair->usual_ns) + (pair->varies_ns > 0 ? pair->varies_ns : 0) +
+           against_ns;
 }
 
 /* Of those that ended together with `i` and are free, the nearest of a partner. */
@@ -286,9 +300,10 @@ static void pairing_release(struct pairing *p)
     inq_mem_free(p->steadiest);
 }
 
-int inq_partners_find(struct inq_exchange *all, size_t n, size_t *n_paired, struct inq_err *err)
+int inq_partners_find(struct inq_exchange *all, size_t n, const struct inq_partner_rules *rules,
+                      size_t *n_paired, struct inq_err *err)
 {
-    struct pairing p = {.all = all, .n = n};
+    struct pairing p = {.all = all, .n = n, .rules = rules};
     size_t n_sides = 0;
     for (size_t i = 0; i < n; i++) {
         all[i].partner = INQ_NONE;

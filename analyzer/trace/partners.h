@@ -16,8 +16,16 @@ struct inq_exchange {
     uint32_t partner; /* index of the other end, after sorting; INQ_NONE: not known */
 };
 
-/* Sorts `all` by end and side, and sets the partners; *n_paired: how many have one. Fails with
- * INQ_NOMEM. */
-int inq_partners_find(struct inq_exchange *all, size_t n, size_t *n_paired, struct inq_err *err);
+/* What speaks against two exchanges being one transfer besides their ends, in ns that these would
+ * have to be apart instead; negative: they cannot be. */
+struct inq_partner_rules {
+    int64_t (*against)(const void *ctx, const struct inq_exchange *x, const struct inq_exchange *y);
+    const void *ctx;
+};
+
+/* Sorts `all` by end and side, and sets the partners; *n_paired: how many have one. rules: NULL
+ * where nothing is known but the ends. Fails with INQ_NOMEM. */
+int inq_partners_find(struct inq_exchange *all, size_t n, const struct inq_partner_rules *rules,
+                      size_t *n_paired, struct inq_err *err);
 
 #endif

@@ -479,7 +479,10 @@ static struct inq_link *link_of(struct search *s, const struct row *row, struct 
     links->at[links->n] = (struct inq_link){.first_collective = row->collective,
                                             .group = s->trace->collectives[row->collective].group};
     links->at[links->n].slow = inq_mem_zalloc(s->cells->n_steps + 1, sizeof(bool));
-    if (!links->at[links->n].slow) {
+    links->at[links->n].usual = inq_mem_zalloc(s->cells->n_steps + 1, sizeof(bool));
+    if (!links->at[links->n].slow || !links->at[links->n].usual) {
+        inq_mem_free(links->at[links->n].slow);
+        inq_mem_free(links->at[links->n].usual);
         (void)inq_err_set(err, INQ_NOMEM, "no memory for a link");
         return NULL;
     }
@@ -514,6 +517,7 @@ static int add_slow(struct search *s, const struct series *series, double peers_
     for (size_t i = series->from; i < series->to; i++) {
         const struct row *row = &s->rows[i];
         int64_t bare_ns;
+        link->usual[row->step] = link->usual[row->step] || !s->slow[row->step];
         if (!s->slow[row->step]) {
             continue;
         }
@@ -738,6 +742,7 @@ void inq_links_release(struct inq_links *links)
 {
     for (size_t i = 0; i < links->n; i++) {
         inq_mem_free(links->at[i].slow);
+        inq_mem_free(links->at[i].usual);
     }
     inq_mem_free(links->at);
     *links = (struct inq_links){0};
@@ -786,24 +791,96 @@ static size_t common_ranks(const struct inq_inquiry *q, const struct inq_link *l
     return found;
 }
 
-/* What the steps in which a link is slow are longer than the others, at most: transfers that run
- * beside each other do not cost twice. Without others all of them. Per judged step. */
+/* What the steps in which a link is slow are longer than those in which it is not, at most:
+ * transfers that run beside each other do not cost twice. Without such steps all of them. Per
+ * judged step. */
 static double most_ns(const struct inq_inquiry *q, const struct inq_link *link)
 {
     const struct inq_step_stats *cells = q->cells;
-    double sum_ns[2] = {0.0, 0.0}; /* of the cells in other steps, and in those */
+    double sum_ns[2] = {0.0,
+                        0.0}; /* of the cells in steps as usual, and in those where it is slow */
     size_t n[2] = {0, 0};
+    size_t all = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
         for (size_t s = cells->first_step; s < cells->n_steps; s++) {
             const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
-            sum_ns[link->slow[s]] += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
-            n[link->slow[s]] += cell->valid;
+            bool counts = cell->valid && (link->slow[s] || link->usual[s]);
+            sum_ns[link->slow[s]] += counts ? (double)(cell->end_ns - cell->start_ns) : 0.0;
+            n[link->slow[s]] += counts;
+            all += cell->valid;
         }
     }
     double usual_ns = n[0] > 0 ? sum_ns[0] / (double)n[0] : 0.0;
     double more_ns = n[1] > 0 ? sum_ns[1] / (double)n[1] - usual_ns : 0.0;
-    return n[1] > 0 ? fmax(0.0, more_ns) * (double)n[1] / (double)(n[0] + n[1]) : 0.0;
+    return n[1] > 0 ? fmax(0.0, more_ns) * (double)n[1] / (double)all : 0.0;
+}
+
+static bool is_among(const struct inq_trace *trace, const struct inq_link *link,
+                     const struct inq_collective *c)
+{
+    const struct inq_collective *own = &trace->collectives[link->first_collective];
+    bool same = own->n_members == c->n_members;
+
+    for (uint32_t m = 0; same && m < c->n_members; m++) { /* members are sorted by rank */
+        same =
+            trace->members[own->first_member + m].rank == trace->members[c->first_member + m].rank;
+    }
+    return same;
+}
+
+/* When slow transfers of some links ran, from their last arrivals on; each moment once. */
+static int list_transfers(const struct inq_inquiry *q, const struct inq_link *links, size_t n,
+                          struct inq_intervals *out, struct inq_err *err)
+{
+    int64_t *scratch = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*scratch));
+    int code = scratch ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for transfers");
+
+    for (size_t i = 0; code == INQ_OK && i < q->trace->n_collectives; i++) {
+        const struct inq_collective *c = &q->trace->collectives[i];
+        uint32_t step = inq_link_step(q->trace, q->cells, c);
+        bool slow = false;
+        for (size_t k = 0; step != INQ_NONE && k < n && !slow; k++) {
+            slow = links[k].slow[step] && is_among(q->trace, &links[k], c);
+        }
+        if (slow) { /* collectives are sorted by their last starts */
+            struct inq_coll_figures figures;
+            inq_coll_figures(q->trace, c, scratch, &figures);
+            code = inq_intervals_push(out, figures.last_start_ns,
+                                      figures.last_start_ns + figures.transfer_ns, err);
+        }
+    }
+    inq_mem_free(scratch);
+    return code;
+}
+
+/* What links may cost per step: not more than their transfers are longer than they should be, of
+ * which no link before has the time. `taken` becomes what all have. */
+static int limit_cost(const struct inq_inquiry *q, const struct inq_link *links, size_t n,
+                      struct inq_intervals *taken, double *cost_ns, struct inq_err *err)
+{
+    struct inq_intervals own = {0};
+    struct inq_intervals all = {0};
+    size_t steps = q->cells->n_steps - q->cells->first_step;
+    double ratio = links[0].ratio;
+    int code = list_transfers(q, links, n, &own, err);
+
+    for (size_t i = 1; i < n; i++) {
+        ratio = fmax(ratio, links[i].ratio);
+    }
+    if (code == INQ_OK) {
+        code = inq_intervals_union(taken, &own, &all, err);
+    }
+    if (code == INQ_OK) {
+        double ns = (double)(inq_intervals_length(&all) - inq_intervals_length(taken));
+        *cost_ns = fmin(*cost_ns, ns * (1.0 - 1.0 / ratio) / (double)steps);
+        inq_intervals_release(taken);
+        *taken = all;
+        all = (struct inq_intervals){0};
+    }
+    inq_intervals_release(&own);
+    inq_intervals_release(&all);
+    return code;
 }
 
 static int make_candidate(const struct inq_inquiry *q, const struct inq_link *link,
@@ -851,6 +928,7 @@ int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution 
     uint32_t *ranks = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*ranks));
     double step_ns = q->delays->step_ns;
     double least_ns = INQ_STRAGGLER_COST_SHARE * step_ns;
+    struct inq_intervals taken = {0};
     double sum_ns = 0.0;
     size_t counting = 0;
     size_t common = 0;
@@ -866,7 +944,8 @@ int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution 
         common = common_ranks(q, links->at, counting, ranks);
     }
     if (common > 0) {
-        if (sum_ns >= least_ns) {
+        code = limit_cost(q, links->at, counting, &taken, &sum_ns, err);
+        if (code == INQ_OK && sum_ns >= least_ns) {
             code = make_candidate(q, &links->at[0], ranks, common, sum_ns, &candidates[*n], err);
             *n += code == INQ_OK;
         }
@@ -874,10 +953,14 @@ int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution 
     }
     for (size_t i = 0; code == INQ_OK && i < counting && links->at[i].cost_ns >= least_ns; i++) {
         size_t members = common_ranks(q, &links->at[i], 1, ranks);
-        code = make_candidate(q, &links->at[i], ranks, members, links->at[i].cost_ns,
-                              &candidates[*n], err);
+        double cost_ns = links->at[i].cost_ns;
+        code = limit_cost(q, &links->at[i], 1, &taken, &cost_ns, err);
+        if (code == INQ_OK) {
+            code = make_candidate(q, &links->at[i], ranks, members, cost_ns, &candidates[*n], err);
+        }
         *n += code == INQ_OK;
     }
+    inq_intervals_release(&taken);
     inq_mem_free(ranks);
     return code;
 }

@@ -32,6 +32,7 @@ struct inq_link {
     double ratio;
     uint64_t count; /* transfers compared, in the steps in which it is slow */
     bool *slow;     /* [n_steps] of the trace: whether it is, in the step */
+    bool *usual;    /* [n_steps] transfers of it are known that are as they should be */
     size_t steps_slow;
     int64_t worst_start_ns, worst_end_ns; /* the slowest of them, from its last arrival on */
 };

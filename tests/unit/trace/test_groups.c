@@ -105,8 +105,12 @@ static void groups__are_ranks_that_end_together(void **state)
     assert_int_equal(infer_made(20, 24001, 100000, sum), 1);
     assert_int_equal(infer_made(20, 3000, 6000, sum), 2); /* sets twice as far apart */
     assert_int_equal(infer_made(20, 3000, 5999, sum), 1);
-    assert_int_equal(infer_made(9, 2000, 100000, sum), 2); /* eight intervals of two that joined */
-    assert_int_equal(infer_made(8, 2000, 100000, sum), 1);
+    assert_int_equal(infer_made(9, 3000, 6000, sum), 2); /* eight intervals of two that joined */
+    assert_int_equal(infer_made(8, 3000, 6000, sum), 1);
+    assert_int_equal(infer_made(5, 3000, 12000, sum), 2); /* four, of two bits each */
+    assert_int_equal(infer_made(4, 3000, 12000, sum), 1);
+    assert_int_equal(infer_made(4, 2000, 100000, sum), 2); /* three of three bits */
+    assert_int_equal(infer_made(3, 2000, 100000, sum), 1);
 }
 
 /* Transfers by twos are of a pipeline, whose stages have several partners: one group of all. */
@@ -154,7 +158,7 @@ static void groups__of_unequal_size_are_none(void **state)
     assert_int_equal(infer(&m), 1);
 }
 
-/* A stream of five kernels, four intervals on each of two ranks that join another's set, does not
+/* A stream of three kernels, two intervals on each of two ranks that join another's set, does not
  * tell whose it is: of all ranks, unless another stream reports smaller groups. */
 static void groups__of_a_stream_that_does_not_tell_are_all_ranks_or_none(void **state)
 {
@@ -169,9 +173,9 @@ static void groups__of_a_stream_that_does_not_tell_are_all_ranks_or_none(void **
             lanes[r][1].id += 100;
             m.ranks[r].lanes = lanes[r];
             m.ranks[r].n_lanes = 2;
-            for (size_t i = 0; i < 20; i += 4) {
+            for (size_t i = 0; i < 20; i += 8) {
                 m.lane[r][i] = 1;
-                m.start_ns[r][i] += i % 8 == 0 ? 0 : (r / 2) * 100000;
+                m.start_ns[r][i] += i % 16 == 0 ? 0 : (r / 2) * 100000;
             }
         }
         assert_int_equal(inq_groups_infer(&m.trace, &err), INQ_OK);

@@ -18,7 +18,7 @@ static size_t pair(struct inq_exchange *all, size_t n)
     size_t n_paired = 0;
     size_t counted = 0;
 
-    assert_int_equal(inq_partners_find(all, n, &n_paired, &err), INQ_OK);
+    assert_int_equal(inq_partners_find(all, n, NULL, &n_paired, &err), INQ_OK);
     for (uint32_t i = 0; i < n; i++) {
         if (all[i].partner != INQ_NONE) {
             assert_true(all[i].partner < n);
@@ -188,6 +188,58 @@ static void partners__nothing_is_nothing(void **state)
     assert_int_equal(pair(&one, 1), 0);
 }
 
+/* Sides 0 and 1 are partners, and 2 and 3, on two hosts whose clocks still differ by 20 us: the
+ * nearest in time is on the own host, and of the other pair. */
+static void partners__clocks_that_still_differ_are_allowed_for(void **state)
+{
+    (void)state;
+    static const int64_t partners_us[] = {18, 20, 22, 24};
+    static const int64_t replicas_us[] = {-9, -3, 3, 9};
+    struct inq_exchange all[80];
+    for (uint32_t k = 0; k < 20; k++) {
+        int64_t at_ns = (int64_t)k * 5000 * US;
+        int64_t other_ns = at_ns + replicas_us[k % 4] * US;
+        all[4 * k] = (struct inq_exchange){at_ns, 0, k, 0};
+        all[4 * k + 1] = (struct inq_exchange){at_ns + partners_us[k % 4] * US, 1, k, 0};
+        all[4 * k + 2] = (struct inq_exchange){other_ns, 2, k, 0};
+        all[4 * k + 3] = (struct inq_exchange){other_ns + partners_us[k / 5] * US, 3, k, 0};
+    }
+
+    assert_int_equal(pair(all, 80), 80);
+    for (uint32_t i = 0; i < 80; i++) {
+        assert_int_equal(all[i].side / 2, all[all[i].partner].side / 2);
+    }
+}
+
+static int64_t not_of_one_half(const void *ctx, const struct inq_exchange *x,
+                               const struct inq_exchange *y)
+{
+    (void)ctx;
+    return x->side / 2 == y->side / 2 ? -1 : 0;
+}
+
+/* What rules forbid is no pair, however well the ends agree. */
+static void partners__are_none_that_cannot_be(void **state)
+{
+    (void)state;
+    struct inq_partner_rules rules = {not_of_one_half, NULL};
+    struct inq_err err = {0};
+    struct inq_exchange all[40];
+    size_t n_paired = 0;
+    for (uint32_t k = 0; k < 10; k++) {
+        for (uint32_t side = 0; side < 4; side++) {
+            int64_t at_ns = ((int64_t)k * 5000 + side / 2 * 10) * US;
+            all[4 * k + side] = (struct inq_exchange){at_ns, side, k, 0};
+        }
+    }
+
+    assert_int_equal(inq_partners_find(all, 40, &rules, &n_paired, &err), INQ_OK);
+    assert_int_equal(n_paired, 40);
+    for (uint32_t i = 0; i < 40; i++) {
+        assert_int_not_equal(all[i].side / 2, all[all[i].partner].side / 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +251,8 @@ int main(void)
         cmocka_unit_test(partners__the_steadier_comes_before_the_nearer),
         cmocka_unit_test(partners__a_ring_of_three_leaves_one_alone),
         cmocka_unit_test(partners__nothing_is_nothing),
+        cmocka_unit_test(partners__clocks_that_still_differ_are_allowed_for),
+        cmocka_unit_test(partners__are_none_that_cannot_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

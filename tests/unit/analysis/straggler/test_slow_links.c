@@ -105,6 +105,66 @@ static void links__of_transfers_that_name_no_peer(void **state)
     }
 }
 
+/* A capture that begins where the host is steps ahead has kernels whose launches, and with them
+ * their peers, lie before it; their partners name them. */
+static void links__of_transfers_launched_before_the_capture(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,pp=2,micro_batches=1,layers=2,p2p=batched,gpus_per_host=4,steps=12,sync=4,wait=item,"
+        "clock=1ms,window=ragged,sigma=0.04,seed=393826,gz=0,"
+        "fault=slow_link:links=pp:rank=2:factor=16",
+        NULL);
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_in_range((int64_t)(t.report->findings[0].share * 1000.0), 590, 610); /* true: 60.1 % */
+    /* kernels whose partners began later */
+    assert_true(t.run->traces[0]->unmatched_comms <= 5);
+    test_synth_close(&t);
+}
+
+/* Two stages that send on streams of their own have no order but the ends. */
+static void links__of_two_stages_that_name_no_peer(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=1,pp=2,layers=4,p2p=bare,gz=0,cpu_ops=0,link_sigma=0", NULL);
+    const struct inq_trace *trace = t.run->traces[0];
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        const struct inq_collective *c = &trace->collectives[i];
+        int64_t end_ns[2];
+        for (uint32_t m = 0; m < 2; m++) {
+            const struct inq_member *member = &trace->members[c->first_member + m];
+            const struct inq_events *e = &trace->ranks[member->rank].events;
+            end_ns[m] = e->start_ns[member->event] + e->dur_ns[member->event];
+        }
+        assert_in_range(end_ns[0] - end_ns[1] + 10000, 0, 20000);
+    }
+    assert_int_equal(trace->unmatched_comms, 0);
+    test_synth_close(&t);
+}
+
+/* Ranks of a tensor group end their transfers together on one clock, better than partners do on two
+ * that drift: they are none, and no link costs more than its transfers take. */
+static void links__are_not_between_ranks_that_share_a_tensor(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=2,tp=2,pp=4,micro_batches=4,layers=8,p2p=batched,gpus_per_host=2,steps=11,args=old,"
+        "clock=1ms,drift=20,window=ragged,step_sigma=0.006,seed=104918,gz=0,cpu_ops=0,"
+        "fault=slow_link:links=pp:rank=12:factor=4",
+        NULL);
+    double sum = 0.0;
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        const struct inq_finding *f = &t.report->findings[i];
+        bool link = f->kind == INQ_FINDING_SLOW_LINK;
+        assert_false(link && f->n_ranks == 2 && f->ranks[0] / 2 == f->ranks[1] / 2);
+        sum += link && f->cost_ns_per_step > 0 ? (double)f->cost_ns_per_step : 0.0;
+    }
+    assert_true(sum <= (double)inq_synth_truth(t.synth)->mean_step_ns / 2.0);
+    test_synth_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +172,9 @@ int main(void)
         cmocka_unit_test(links__that_meet_in_one_rank),
         cmocka_unit_test(links__without_their_like),
         cmocka_unit_test(links__of_transfers_that_name_no_peer),
+        cmocka_unit_test(links__of_transfers_launched_before_the_capture),
+        cmocka_unit_test(links__of_two_stages_that_name_no_peer),
+        cmocka_unit_test(links__are_not_between_ranks_that_share_a_tensor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,21 +91,17 @@ bool inq_step_is_apart(const struct inq_trace *trace, size_t step)
     return trace->n_collectives == 0 && last_start_ns >= first_end_ns;
 }
 
-int inq_marks_new(const struct inq_trace *trace, uint8_t ***marks, struct inq_err *err)
+uint8_t **inq_marks_new(const struct inq_trace *trace)
 {
-    *marks = inq_mem_zalloc(trace->n_ranks + 1, sizeof(uint8_t *));
-    int code = *marks == NULL ? INQ_NOMEM : INQ_OK;
-    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        (*marks)[r] = inq_mem_zalloc(trace->ranks[r].events.n + 1, 1);
-        code = (*marks)[r] == NULL ? INQ_NOMEM : INQ_OK;
+    size_t n = 1;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        n += trace->ranks[r].events.n;
     }
-    return code == INQ_OK ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for matching");
-}
-
-void inq_marks_free(const struct inq_trace *trace, uint8_t **marks)
-{
+    uint8_t **marks = inq_mem_zalloc(trace->n_ranks * sizeof *marks + n, 1);
+    uint8_t *next = marks != NULL ? (uint8_t *)(marks + trace->n_ranks) : NULL;
     for (size_t r = 0; marks != NULL && r < trace->n_ranks; r++) {
-        inq_mem_free(marks[r]);
+        marks[r] = next;
+        next += trace->ranks[r].events.n;
     }
-    inq_mem_free(marks);
+    return marks;
 }

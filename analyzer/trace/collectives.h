@@ -9,9 +9,8 @@ int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err);
 /* Fills every collective's ends_disagree, after the clocks were aligned (or not). */
 void inq_collectives_check_ends(struct inq_trace *trace);
 
-/* A mark for each event of each rank, none set: marks[rank][event]. The caller's to free, also
- * after a failure. Fails with INQ_NOMEM. */
-int inq_marks_new(const struct inq_trace *trace, uint8_t ***marks, struct inq_err *err);
-void inq_marks_free(const struct inq_trace *trace, uint8_t **marks);
+/* A mark for each event of each rank, none set: marks[rank][event], one block that is the caller's
+ * to free. NULL: no memory. */
+uint8_t **inq_marks_new(const struct inq_trace *trace);
 
 #endif

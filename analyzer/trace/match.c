@@ -15,7 +15,7 @@
 #include "trace/clock/clock.h"
 #include "trace/comm_rows.h"
 #include "trace/partners.h"
-#include "trace/peers.h"
+#include "trace/pairing.h"
 
 #include <string.h>
 
@@ -60,7 +60,7 @@ struct matcher {
     const struct inq_comm_rows *rows;
     const struct inq_clock *clocks; /* by source: first estimate */
     struct found *found;            /* [n_channels] */
-    struct inq_peers peers;
+    struct inq_pairing pairing;
     size_t n_left, cap_left;
     struct leftover *left;
 };
@@ -585,7 +585,7 @@ static int64_t speaks_against(const void *ctx, const struct inq_exchange *x,
     if (a->rank == b->rank ||
         (a->left != NULL && (b->left != NULL || !names_peer(p->m, a, b->rank))) ||
         (b->left != NULL && !names_peer(p->m, b, a->rank)) ||
-        !inq_peers_may(&p->m->peers, a->rank, b->rank)) {
+        !inq_may_pair(&p->m->pairing, a->rank, b->rank)) {
         return -1;
     }
     int64_t x_start_ns = x->end_ns - (a->row->end_ns - a->row->start_ns);
@@ -608,8 +608,9 @@ static void open_row(struct pairs *p, uint32_t rank, const struct inq_comm_row *
 {
     uint32_t lane = p->m->trace->ranks[rank].events.lane[row->event];
     p->open[p->n] = (struct open_row){rank, row, left};
-    p->all[p->n] = (struct inq_exchange){
-        common_end(p->m, rank, row), p->m->peers.first_lane[rank] + lane, (uint32_t)p->n, INQ_NONE};
+    p->all[p->n] =
+        (struct inq_exchange){common_end(p->m, rank, row), p->m->pairing.first_lane[rank] + lane,
+                              (uint32_t)p->n, INQ_NONE};
     p->n++;
 }
 
@@ -711,7 +712,7 @@ static int match_pairs(struct channel *c, bool *done)
     bool named = false;
     for (size_t s = 0; s < c->n_sides; s++) {
         most += c->sides[s].n;
-        named = named || c->m->peers.named[c->sides[s].rank];
+        named = named || c->m->pairing.named[c->sides[s].rank];
     }
     struct pairs p = {.m = c->m,
                       .open = inq_mem_alloc(most * sizeof *p.open),
@@ -750,7 +751,7 @@ static bool is_of_pairs(const struct channel *c)
 {
     bool pairs = c->n_sides > 2;
     for (size_t s = 0; s < c->n_sides && !pairs; s++) {
-        pairs = c->m->peers.named[c->sides[s].rank] || has_several_lanes(c->m, &c->sides[s]);
+        pairs = c->m->pairing.named[c->sides[s].rank] || has_several_lanes(c->m, &c->sides[s]);
     }
     return c->m->rows->channels[c->index].bare != 0 && pairs;
 }
@@ -844,7 +845,6 @@ static int add_leftovers(struct matcher *m, size_t channel, uint8_t *const *plac
 /* Kernels whose launch lies before the capture name no peer; their partners may. */
 static int list_leftovers(struct matcher *m, struct inq_err *err)
 {
-    uint8_t **placed = NULL;
     size_t n = m->rows->n_channels;
     bool bare = false;
     bool named = false;
@@ -855,14 +855,15 @@ static int list_leftovers(struct matcher *m, struct inq_err *err)
     if (!bare || !named) {
         return INQ_OK;
     }
-    int code = inq_marks_new(m->trace, &placed, err);
+    uint8_t **placed = inq_marks_new(m->trace);
+    int code = placed != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to match");
     for (size_t c = 0; code == INQ_OK && c < n; c++) {
         mark_found(&m->found[c], placed);
     }
     for (size_t c = 0; code == INQ_OK && c < n; c++) {
         code = m->rows->channels[c].from >= 0 ? add_leftovers(m, c, placed, err) : INQ_OK;
     }
-    inq_marks_free(m->trace, placed);
+    inq_mem_free(placed);
     return code;
 }
 
@@ -910,8 +911,8 @@ static int append_found(struct inq_trace *trace, const struct found *f, struct i
 static int count_unmatched(struct matcher *m, struct inq_err *err)
 {
     struct inq_trace *trace = m->trace;
-    uint8_t **placed = NULL;
-    int code = inq_marks_new(trace, &placed, err);
+    uint8_t **placed = inq_marks_new(trace);
+    int code = placed != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to match");
     trace->unmatched_comms = m->rows->unplaced;
     for (size_t i = 0; code == INQ_OK && i < trace->n_members; i++) {
         placed[trace->members[i].rank][trace->members[i].event] = 1;
@@ -923,7 +924,7 @@ static int count_unmatched(struct matcher *m, struct inq_err *err)
             *seen = 1; /* one of several transfers counts */
         }
     }
-    inq_marks_free(trace, placed);
+    inq_mem_free(placed);
     return code;
 }
 
@@ -959,7 +960,7 @@ static int match_channels(struct matcher *m, int jobs, struct inq_err *err)
     size_t n = m->rows->n_channels;
     m->found = inq_mem_zalloc(n + 1, sizeof *m->found);
     int code = m->found == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for matching")
-                                : inq_peers_init(&m->peers, m->trace, m->rows, err);
+                                : inq_pairing_init(&m->pairing, m->trace, m->rows, err);
     if (code == INQ_OK) {
         code = inq_par_for(n, jobs, match_channel, m, err);
     }
@@ -978,7 +979,7 @@ static int match_channels(struct matcher *m, int jobs, struct inq_err *err)
     }
     inq_mem_free(m->found);
     inq_mem_free(m->left);
-    inq_peers_release(&m->peers);
+    inq_pairing_release(&m->pairing);
     return code;
 }
 

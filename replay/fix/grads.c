@@ -435,10 +435,60 @@ static bool same_run(const struct fix_op *a, const struct fix_op *b)
            a->op.type == b->op.type;
 }
 
+static bool reduces(const struct fix_op *op)
+{
+    return op->coll == INQ_COLL_ALLREDUCE || op->coll == INQ_COLL_REDUCE_SCATTER;
+}
+
 static bool is_bucket(const struct fix_op *op)
 {
-    bool reduces = op->coll == INQ_COLL_ALLREDUCE || op->coll == INQ_COLL_REDUCE_SCATTER;
-    return op->group != INQ_NONE && op->place == FIX_PLACE_GPU && (reduces || is_grads(op));
+    return op->group != INQ_NONE && op->place == FIX_PLACE_GPU && !op->early &&
+           (reduces(op) || is_grads(op));
+}
+
+static bool is_compute(const struct fix_op *op)
+{
+    return op->place == FIX_PLACE_GPU && op->coll == INQ_COLL_UNKNOWN && op->group == INQ_NONE &&
+           op->copy == 0;
+}
+
+/* A rank whose reductions among the same ranks begin in the first fifth of its compute, which is
+ * forward whatever the model, reduces activations: they are what the next layer waits for, and
+ * cannot be joined or divided. */
+static int mark_early(struct fix_step *job, struct inq_err *err)
+{
+    static const double FORWARD = 0.2;
+    struct inq_map known = {0};
+    uint64_t *among = inq_mem_zalloc(job->n_groups + 1, sizeof *among);
+    int64_t *left_ns = inq_mem_zalloc(2 * job->n_ranks + 1, sizeof *left_ns);
+    int64_t *all_ns = left_ns != NULL ? left_ns + job->n_ranks : NULL;
+    int code = among != NULL && left_ns != NULL ? INQ_OK : inq_fix_no_memory(err);
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        const struct fix_op *op = &job->ops[i];
+        left_ns[op->op.rank] += is_compute(op) ? op->dur_ns : 0;
+        all_ns[op->op.rank] = left_ns[op->op.rank];
+        if (op->group != INQ_NONE) {
+            among[op->group] += inq_hash_u64((uint64_t)op->op.rank);
+        }
+    }
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        struct fix_op *op = &job->ops[i];
+        int32_t r = op->op.rank;
+        uint32_t early = 0;
+        left_ns[r] -= is_compute(op) ? op->dur_ns : 0;
+        if (op->group != INQ_NONE && reduces(op)) {
+            uint64_t key = inq_hash_u64(among[op->group] + ((uint64_t)(uint32_t)r << 8) + op->coll);
+            if (!inq_map_get(&known, key, &early)) {
+                early = (double)left_ns[r] > (1.0 - FORWARD) * (double)all_ns[r];
+                code = inq_map_put(&known, key, early, err);
+            }
+        }
+        op->early = early != 0;
+    }
+    inq_map_release(&known);
+    inq_mem_free(among);
+    inq_mem_free(left_ns);
+    return code;
 }
 
 /* The buckets of a job in order; *n gets their number. NULL when memory is out. */
@@ -621,6 +671,10 @@ int inq_fix_bucket_size(struct fix_step *job, const struct fix_args *args, struc
         return code;
     }
     g.buckets = times;
+    code = mark_early(job, err);
+    if (code != INQ_OK) {
+        return code;
+    }
     code = find_latency(&g, is_bucket, factor > 1.0 ? (double)times : 1.0 / (double)times);
     if (code != INQ_OK) {
         return code;

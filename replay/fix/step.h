@@ -26,6 +26,7 @@ struct fix_op {
     uint32_t slot;  /* ops with the same slot on other ranks are its peers; INQ_NONE: none */
     uint32_t group; /* INQ_NONE: none */
     uint8_t place;  /* enum fix_place */
+    bool early;     /* its kind and group reduce from the forward on: activations; bucket-size */
     bool beside;    /* part of a forward and a backward that run beside each other */
     uint8_t coll;   /* communication: enum inq_coll_kind; INQ_COLL_UNKNOWN: none or not known */
     uint8_t copy;   /* copies from or to the host: enum inq_work; 0: others */

@@ -72,7 +72,7 @@ static int64_t raw_spread(const struct inq_trace *trace, const struct inq_member
 
     for (uint32_t i = 0; i < n; i++) {
         const struct inq_rank *rank = &trace->ranks[members[i].rank];
-        int64_t end = inq_unaligned_ns(rank, start_of(trace, &members[i])) +
+        int64_t end = inq_reference_raw_ns(rank, start_of(trace, &members[i])) + rank->base_ns +
                       rank->events.dur_ns[members[i].event];
         first = min2(first, end);
         last = max2(last, end);

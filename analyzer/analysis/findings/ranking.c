@@ -61,8 +61,6 @@ static void complete(struct inq_findings *f)
 /* What findings cost that are no causes of the account: what their best fix is predicted to gain.
  */
 
-/* A fix that gains less than this part of a step is told from nothing by chance only. */
-#define NOISE 0.001
 /* Fixes whose gains differ by less than this part of a step are equal: the one that comes first
  * in the finding's list changes the run least. */
 #define EQUAL 0.01
@@ -75,7 +73,8 @@ static bool is_open(const struct inq_findings *f, const struct inq_finding *find
            finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
 }
 
-/* The fix to be named first; n: none gains anything. */
+/* The fix to be named first; n: none gains enough to be told. What is lost then stays as severe as
+ * its share of the step says. */
 static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
 {
     int64_t most_ns = INT64_MIN;
@@ -84,7 +83,8 @@ static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
     for (size_t i = 0; i < n; i++) {
         most_ns = gain_ns[i] != INQ_TIME_NONE && gain_ns[i] > most_ns ? gain_ns[i] : most_ns;
     }
-    if (most_ns == INT64_MIN || (double)most_ns < NOISE * (double)t_ns) {
+    if (most_ns == INT64_MIN ||
+        (double)most_ns < inq_severity_least(INQ_SEVERITY_LOW) * (double)t_ns) {
         return n;
     }
     while (gain_ns[best] == INQ_TIME_NONE ||

@@ -10,6 +10,18 @@
 
 #include <math.h>
 
+/* Kernels that run at their usual speed tell why others do not. A slow chip slows matrix products
+ * first; those that wait for memory may be spared. More work per kernel slows all of the model's
+ * kernels but those of the optimizer, which depend on the parameters only. */
+#define SPARED_MATH 0.002
+
+/* The optimizer's kernels can tell the one from the other when the two are this many standard
+ * errors apart. */
+#define TELLING_SIGMAS 3.0
+
+/* Kernels are larger whose grids grow by this part of what their times grow by. */
+#define GROWN_PART 0.5
+
 struct timed {
     inq_str name;
     int64_t dur_ns;
@@ -404,4 +416,25 @@ int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_sta
         stats_release(&peers[i]);
     }
     return code;
+}
+
+/* ---- larger or slower ------------------------------------------------------------------------ */
+
+/* Whether the optimizer's kernels are no slower while the model's are. */
+static bool spares_optimizer(const struct inq_kernel_comparison *c)
+{
+    const struct inq_kernel_kind_ratio *update = &c->kind[INQ_KERNEL_UPDATE];
+    double half = 1.0 + 0.5 * (c->ratio - 1.0);
+
+    return update->share > 0.0 && update->ratio < half &&
+           c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
+}
+
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
+{
+    if (inq_kernels_have_grids(c)) {
+        return c->grid_ratio - 1.0 >= GROWN_PART * (c->ratio - 1.0);
+    }
+    return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
+           (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < INQ_SPARED_OTHER);
 }

@@ -32,4 +32,20 @@ int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_sta
                         uint32_t rank, const bool *steps, const uint32_t *others, size_t n_others,
                         struct inq_kernel_comparison *result, struct inq_err *err);
 
+/* Where grids are recorded for this part of the compute they decide. */
+#define INQ_GRIDS_KNOWN 0.5
+/* Kernels other than matrix products and the optimizer's: where surely this part of the common time
+ * is not slower, not all kernels agree that the GPU is. */
+#define INQ_SPARED_OTHER 0.02
+
+/* Grids say how much work a kernel has: where they do not grow with the time, the device is slower.
+ */
+static inline bool inq_kernels_have_grids(const struct inq_kernel_comparison *comparison)
+{
+    return comparison->grid_share >= INQ_GRIDS_KNOWN;
+}
+
+/* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
+
 #endif

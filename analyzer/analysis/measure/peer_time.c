@@ -28,7 +28,7 @@ static int64_t raw_of_piece(const struct inq_clock *clock, size_t i, int64_t ns)
 /* Of a clock that was set back, two pieces lead to the same aligned time: what is aligned never
  * goes back, so the earlier one did. No piece leads to what a clock leapt over: the later one is
  * near. */
-int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns)
+static int64_t unaligned_ns(const struct inq_rank *rank, int64_t ns)
 {
     const struct inq_clock *clock = &rank->clock;
 
@@ -46,7 +46,7 @@ int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns)
 
 int64_t inq_reference_raw_ns(const struct inq_rank *rank, int64_t ns)
 {
-    return inq_unaligned_ns(rank, ns) - rank->base_ns;
+    return unaligned_ns(rank, ns) - rank->base_ns;
 }
 
 /* Bits of x up to the highest one. */

@@ -6,9 +6,6 @@
 
 #include "inquest/trace.h"
 
-/* The time before the clocks were aligned. */
-int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns);
-
 /* The time as recorded: clock alignment and the file's base time taken off again. */
 int64_t inq_reference_raw_ns(const struct inq_rank *rank, int64_t ns);
 

@@ -15,16 +15,6 @@
 /* A rank whose longer compute is for at least this part due to more kernels has extra compute. */
 #define MORE_PART 0.5
 
-/* Where the grids of this part of the compute are recorded, they decide whether it is extra
- * compute. */
-#define GRIDS_KNOWN 0.5
-
-/* Kernels that run at their usual speed tell why others do not. A slow chip slows matrix products
- * first; those that wait for memory may be spared. More work per kernel slows all of the model's
- * kernels but those of the optimizer, which depend on the parameters only. */
-#define SPARED_MATH  0.002
-#define SPARED_OTHER 0.02
-
 /* A host that is held up somewhere leaves one gap in a step, or a few; where the longest are less
  * than this part of all that its launches are late, it is behind all the way. */
 #define SPREAD_LEAST 0.5
@@ -34,10 +24,6 @@ enum { CALLS_OF_PEERS = 16 };
 
 /* Copies are told beside a late host when they are this part of all that its rank is late. */
 #define COPY_PART 0.25
-
-/* The optimizer's kernels can tell the one from the other when the two are this many standard
- * errors apart. */
-#define TELLING_SIGMAS 3.0
 
 static int64_t whole(double ns)
 {
@@ -95,32 +81,6 @@ int inq_candidate_kernels(const struct inq_inquiry *q, const struct inq_delay *d
     return code;
 }
 
-/* Whether the optimizer's kernels are no slower while the model's are. */
-static bool spares_optimizer(const struct inq_kernel_comparison *c)
-{
-    const struct inq_kernel_kind_ratio *update = &c->kind[INQ_KERNEL_UPDATE];
-    double half = 1.0 + 0.5 * (c->ratio - 1.0);
-
-    return update->share > 0.0 && update->ratio < half &&
-           c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
-}
-
-/* Grids say how much work a kernel has: where they do not grow with the time, the device is slower.
- */
-static bool has_grids(const struct inq_kernel_comparison *c)
-{
-    return c->grid_share >= GRIDS_KNOWN;
-}
-
-bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
-{
-    if (has_grids(c)) {
-        return c->grid_ratio - 1.0 >= MORE_PART * (c->ratio - 1.0);
-    }
-    return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
-           (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < SPARED_OTHER);
-}
-
 static bool comes_and_goes(const struct inq_delay *delay)
 {
     return delay->seen > 0 && delay->seen < delay->steps;
@@ -174,13 +134,14 @@ static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_de
     } else if (inq_kernels_are_larger(&c)) {
         candidate->kind = INQ_FINDING_MORE_WORK;
         candidate->ratio = (double)NAN;
-        if (!has_grids(&c) && candidate->confidence > INQ_CONFIDENCE_SUPPORTED) {
+        if (!inq_kernels_have_grids(&c) && candidate->confidence > INQ_CONFIDENCE_SUPPORTED) {
             candidate->confidence = INQ_CONFIDENCE_SUPPORTED; /* nothing recorded says how much */
         }
     } else {
         candidate->kind = INQ_FINDING_SLOW_GPU;
         candidate->ratio = ratio_when_slow(delay, &c);
-        if (!has_grids(&c) && c.kind[INQ_KERNEL_OTHER].spared_share >= SPARED_OTHER &&
+        if (!inq_kernels_have_grids(&c) &&
+            c.kind[INQ_KERNEL_OTHER].spared_share >= INQ_SPARED_OTHER &&
             candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
             candidate->confidence--; /* not all kernels agree */
         }
@@ -538,20 +499,6 @@ bool inq_candidates_name(const struct inq_attribution *found, size_t rank)
         const struct inq_candidate *candidate = &found->candidates[i];
         if (candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates &&
             names(candidate, rank)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool inq_candidates_name_compute(const struct inq_attribution *found, size_t rank)
-{
-    for (size_t i = 0; i < found->n_candidates; i++) {
-        const struct inq_candidate *candidate = &found->candidates[i];
-        bool computes = candidate->kind == INQ_FINDING_SLOW_GPU ||
-                        candidate->kind == INQ_FINDING_MORE_WORK ||
-                        candidate->kind == INQ_FINDING_SLOW_WORKER;
-        if (computes && names(candidate, rank)) {
             return true;
         }
     }

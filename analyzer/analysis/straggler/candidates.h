@@ -31,9 +31,6 @@ int inq_candidate_set_ranks(const struct inq_inquiry *inquiry, struct inq_candid
 /* Whether a rank is one of those found so far; links, and those that take turns, name none. */
 bool inq_candidates_name(const struct inq_attribution *found, size_t rank);
 
-/* Whether it is one for what it computes: a late host has the kernels that its peers have. */
-bool inq_candidates_name_compute(const struct inq_attribution *found, size_t rank);
-
 /* What appends the candidates of one sort to those found so far. Fails with INQ_NOMEM. */
 typedef int inq_candidates_find(const struct inq_inquiry *inquiry, struct inq_attribution *found,
                                 struct inq_err *err);
@@ -56,7 +53,5 @@ inq_candidates_find inq_candidates_of_links;
 /* A rank's kernels against those that are usual for it. Fails with INQ_NOMEM. */
 int inq_candidate_kernels(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                           struct inq_kernel_comparison *result, struct inq_err *err);
-/* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
-bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
 
 #endif

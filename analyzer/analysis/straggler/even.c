@@ -439,7 +439,7 @@ static double even_ns(const struct fit *f)
     return fmax(mean_ns - slope * f->d / f->n, 0.0);
 }
 
-/* Whether the op before it is of the same transfer and name: it tells nothing more. */
+/* Whether the op before it is of the same transfer and name: it has no record of its own. */
 static bool is_like_last(const struct even *e, size_t i)
 {
     return !e->first[i] && is_transfer(e, i - 1) && e->of[i - 1] == e->of[i];

@@ -39,7 +39,7 @@ static void unaligned__every_piece_is_known(void **state)
     struct inq_rank rank = rank_with(2);
     for (size_t i = 0; i < sizeof raws / sizeof *raws; i++) {
         int64_t aligned = inq_clock_common_ns(&rank.clock, raws[i]);
-        same(inq_unaligned_ns(&rank, aligned), raws[i]);
+        same(inq_reference_raw_ns(&rank, aligned), raws[i]);
     }
 }
 
@@ -49,16 +49,16 @@ static void unaligned__of_two_pieces_the_earlier(void **state)
     (void)state;
     struct inq_rank rank = rank_with(2);
     int64_t aligned = inq_clock_common_ns(&rank.clock, 140 * S - MS);
-    same(inq_unaligned_ns(&rank, aligned), 140 * S - MS);
+    same(inq_reference_raw_ns(&rank, aligned), 140 * S - MS);
 }
 
 static void unaligned__one_piece(void **state)
 {
     (void)state;
     struct inq_rank rank = rank_with(0);
-    same(inq_unaligned_ns(&rank, inq_clock_common_ns(&rank.clock, 150 * S)), 150 * S);
+    same(inq_reference_raw_ns(&rank, inq_clock_common_ns(&rank.clock, 150 * S)), 150 * S);
     rank.clock.aligned = false;
-    assert_int_equal(inq_unaligned_ns(&rank, 150 * S), 150 * S);
+    assert_int_equal(inq_reference_raw_ns(&rank, 150 * S), 150 * S);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* More work or a slower GPU: what the kernels themselves say, at the bounds. */
-#include "analysis/straggler/candidates.h"
+#include "analysis/measure/measure.h"
 
 #include <math.h>
 #include <setjmp.h>

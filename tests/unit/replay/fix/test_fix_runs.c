@@ -278,6 +278,34 @@ static void bases__off_the_record_predict_nothing(void **state)
     }
 }
 
+/* Of TP, whose reductions the next layer waits for, no bucket is made; of gradients beside it one
+ * is.
+ */
+static void buckets__are_of_gradients_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run;
+        bool apply;
+    } of[] = {{"dp=1,tp=2,layers=4,steps=5,gz=0", false},
+              {"dp=2,tp=2,layers=4,steps=5,gz=0", true}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        struct test_synth t = test_synth_open(of[k].run, NULL);
+        struct studied s = {.run = t.run, .report = t.report};
+        struct inq_err err = {0};
+        const char *const buckets = "bucket-size:factor=0.5";
+        struct inq_fix_options options = {.specs = &buckets, .n_specs = 1};
+        assert_int_equal(inq_fix_base_of_run(t.run->traces[0], t.report, &s.base, &err), INQ_OK);
+        assert_int_equal(inq_fix_study(s.base, t.report, &options, &s.fixes, &err), INQ_OK);
+        const struct inq_fix *fix = find(&s, buckets);
+        assert_true(fix != NULL && (fix->t_ns > 0) == of[k].apply);
+        assert_true(of[k].apply || strstr(fix->problem, "no matched gradient") != NULL);
+        inq_fixes_free(s.fixes);
+        inq_fix_base_free(s.base);
+        test_synth_close(&t);
+    }
+}
+
 /* What cuda-graphs gain in a run of one rank. */
 static int64_t gain_of_graphs(const char *spec)
 {
@@ -581,6 +609,7 @@ int main(void)
         cmocka_unit_test(job__without_its_late_host_is_several_times_as_fast),
         cmocka_unit_test(bases__without_what_is_repaired_are_not_drawn),
         cmocka_unit_test(bases__off_the_record_predict_nothing),
+        cmocka_unit_test(buckets__are_of_gradients_only),
         cmocka_unit_test(bases__pauses_are_not_gained_in_proportion),
         cmocka_unit_test(studies__do_not_depend_on_threads),
         cmocka_unit_test(findings__name_fixes_that_can_be_read),

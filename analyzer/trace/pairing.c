@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/peers.h"
+#include "trace/pairing.h"
 
 #include "base/mem.h"
 
@@ -13,14 +13,15 @@ static uint64_t key_of(int32_t x, int32_t y)
 }
 
 /* Of a group of some of the ranks: what all do together tells no two of them apart. */
-static bool is_of_some(const struct inq_peers *p, const struct inq_comm_rows *rows, size_t channel)
+static bool is_of_some(const struct inq_pairing *p, const struct inq_comm_rows *rows,
+                       size_t channel)
 {
     size_t sides = rows->first_side[channel + 1] - rows->first_side[channel];
     const struct inq_channel *c = &rows->channels[channel];
     return c->from < 0 && c->bare == 0 && sides >= 2 && sides < p->trace->n_ranks;
 }
 
-static int count_exchanges(struct inq_peers *p, const struct inq_comm_rows *rows,
+static int count_exchanges(struct inq_pairing *p, const struct inq_comm_rows *rows,
                            struct inq_err *err)
 {
     int code = INQ_OK;
@@ -38,7 +39,7 @@ static int count_exchanges(struct inq_peers *p, const struct inq_comm_rows *rows
     return code;
 }
 
-static void list_shares(struct inq_peers *p, const struct inq_comm_rows *rows, size_t *next)
+static void list_shares(struct inq_pairing *p, const struct inq_comm_rows *rows, size_t *next)
 {
     for (size_t c = 0; c < rows->n_channels; c++) {
         for (size_t s = rows->first_side[c]; is_of_some(p, rows, c) && s < rows->first_side[c + 1];
@@ -49,20 +50,23 @@ static void list_shares(struct inq_peers *p, const struct inq_comm_rows *rows, s
     }
 }
 
-int inq_peers_init(struct inq_peers *p, const struct inq_trace *trace,
-                   const struct inq_comm_rows *rows, struct inq_err *err)
+int inq_pairing_init(struct inq_pairing *p, const struct inq_trace *trace,
+                     const struct inq_comm_rows *rows, struct inq_err *err)
 {
     size_t n = trace->n_ranks;
     size_t *next = inq_mem_alloc((n + 1) * sizeof *next);
-    *p = (struct inq_peers){.trace = trace};
-    p->first_lane = inq_mem_zalloc(n + 1, sizeof *p->first_lane);
-    p->exchanges = inq_mem_zalloc(n + 1, sizeof *p->exchanges);
-    p->named = inq_mem_zalloc(n + 1, sizeof *p->named);
-    p->first = inq_mem_zalloc(n + 1, sizeof *p->first);
-    bool ok = next != NULL && p->first_lane != NULL && p->exchanges != NULL && p->named != NULL &&
-              p->first != NULL;
-    int code = ok ? count_exchanges(p, rows, err)
-                  : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", n);
+    *p = (struct inq_pairing){.trace = trace};
+    p->first =
+        inq_mem_zalloc(n + 1, 2 * sizeof *p->first + sizeof *p->first_lane + sizeof *p->named);
+    int code = next != NULL && p->first != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", n);
+    if (code == INQ_OK) {
+        p->exchanges = p->first + n + 1;
+        p->first_lane = (uint32_t *)(p->exchanges + n + 1);
+        p->named = (bool *)(p->first_lane + n + 1);
+        code = count_exchanges(p, rows, err);
+    }
     for (size_t r = 0; code == INQ_OK && r < n; r++) {
         p->first[r + 1] += p->first[r];
         p->first_lane[r + 1] = p->first_lane[r] + (uint32_t)trace->ranks[r].n_lanes;
@@ -79,19 +83,8 @@ int inq_peers_init(struct inq_peers *p, const struct inq_trace *trace,
     return code;
 }
 
-void inq_peers_release(struct inq_peers *p)
-{
-    inq_map_release(&p->pairs);
-    inq_mem_free(p->first_lane);
-    inq_mem_free(p->exchanges);
-    inq_mem_free(p->named);
-    inq_mem_free(p->first);
-    inq_mem_free(p->shares);
-    *p = (struct inq_peers){0};
-}
-
 /* Collectives that two ranks had together. */
-static size_t count_shared(const struct inq_peers *p, uint32_t a, uint32_t b)
+static size_t count_shared(const struct inq_pairing *p, uint32_t a, uint32_t b)
 {
     size_t n = 0;
     for (size_t i = p->first[a], k = p->first[b]; i < p->first[a + 1] && k < p->first[b + 1];) {
@@ -106,7 +99,7 @@ static size_t count_shared(const struct inq_peers *p, uint32_t a, uint32_t b)
     return n;
 }
 
-bool inq_peers_may(const struct inq_peers *p, uint32_t a, uint32_t b)
+bool inq_may_pair(const struct inq_pairing *p, uint32_t a, uint32_t b)
 {
     if (p->named[a] || p->named[b]) {
         uint32_t named = 0;

@@ -61,6 +61,11 @@ static void complete(struct inq_findings *f)
 /* What findings cost that are no causes of the account: what their best fix is predicted to gain.
  */
 
+/* A fix that gains less than this part of a step is told from nothing by chance only. Of what is
+ * only measured (a view of where time goes) it says little, if it gains less than is worth telling:
+ * that stays as severe as its share. What was simulated costs what its fix gains, however little.
+ */
+#define NOISE 0.001
 /* Fixes whose gains differ by less than this part of a step are equal: the one that comes first
  * in the finding's list changes the run least. */
 #define EQUAL 0.01
@@ -73,9 +78,8 @@ static bool is_open(const struct inq_findings *f, const struct inq_finding *find
            finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
 }
 
-/* The fix to be named first; n: none gains enough to be told. What is lost then stays as severe as
- * its share of the step says. */
-static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
+/* The fix to be named first; n: none gains `least`, a part of the step. */
+static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns, double least)
 {
     int64_t most_ns = INT64_MIN;
     size_t best = 0;
@@ -83,8 +87,7 @@ static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
     for (size_t i = 0; i < n; i++) {
         most_ns = gain_ns[i] != INQ_TIME_NONE && gain_ns[i] > most_ns ? gain_ns[i] : most_ns;
     }
-    if (most_ns == INT64_MIN ||
-        (double)most_ns < inq_severity_least(INQ_SEVERITY_LOW) * (double)t_ns) {
+    if (most_ns == INT64_MIN || (double)most_ns < least * (double)t_ns) {
         return n;
     }
     while (gain_ns[best] == INQ_TIME_NONE ||
@@ -106,7 +109,8 @@ static bool is_sure(const struct inq_findings *f)
 static void set_price(struct inq_findings *f, struct inq_finding *finding, const int64_t *gain_ns,
                       int64_t t_ns)
 {
-    size_t best = best_of(gain_ns, finding->n_fixes, t_ns);
+    double least = finding->cost_ns_per_step < 0 ? inq_severity_least(INQ_SEVERITY_LOW) : NOISE;
+    size_t best = best_of(gain_ns, finding->n_fixes, t_ns, least);
     const char *first = best < finding->n_fixes ? finding->fixes[best] : NULL;
 
     if (first == NULL) {

@@ -665,7 +665,6 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
     size_t n = cells->n_ranks * cells->n_steps;
     int code = INQ_OK;
 
-    *imbalance = (struct inq_imbalance){0};
     l.scratch = inq_mem_alloc((n + 1) * sizeof(double));
     l.relative = inq_mem_alloc((n + 1) * sizeof(double));
     l.stage_ns = inq_mem_alloc((3 * cells->n_ranks + 1) * sizeof(double));
@@ -893,7 +892,7 @@ int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribut
 {
     struct look l = {
         .q = q, .trace = q->trace, .cells = q->cells, .roles = q->roles, .found = found};
-    struct inq_imbalance imbalance;
+    struct inq_imbalance imbalance = {0};
     double least_ns = STAGE_COST_SHARE * q->delays->step_ns;
 
     leave_out(&l, is_larger_by_chance);
@@ -902,7 +901,6 @@ int inq_candidates_of_imbalance(const struct inq_inquiry *q, struct inq_attribut
     if (code == INQ_OK) {
         code = find_imbalance(l, &imbalance, err);
     }
-
     if (code == INQ_OK && imbalance.stage_found) {
         code = stage_candidate(q, &imbalance, &found->candidates[found->n_candidates], err);
         found->n_candidates += code == INQ_OK;

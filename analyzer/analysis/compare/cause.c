@@ -664,9 +664,7 @@ static void add_parts(struct causing *x, const enum inq_loss *rest, size_t n)
 }
 
 /* Whether what is there explains a fifth of the change, alone or the first two together (of those
- * that hide each other neither does alone); the rest are consequences that cannot be followed to
- * it.
- */
+ * that hide each other neither does alone). The rest are consequences that lead to none of it. */
 static bool explains(const struct inq_comparison *c)
 {
     int64_t sign = c->loss_total_ns < 0 ? -1 : 1;

@@ -43,9 +43,10 @@ struct swap_side {
     uint32_t *group_of; /* [ops] into groups; INQ_NONE: no transfer of a step that counts */
     struct swap_group *groups;
     size_t n_groups, cap_groups;
-    double *factor;   /* [2 * n_places] what is left of compute and copies */
-    double *kernels;  /* [ops] the same kernel by kernel; NULL: nothing changes */
-    int64_t *host_ns; /* [n_places] that hosts take less */
+    struct inq_map by_whose; /* into groups */
+    double *factor;          /* [2 * n_places] what is left of compute and copies */
+    double *kernels;         /* [ops] the same kernel by kernel; NULL: nothing changes */
+    int64_t *host_ns;        /* [n_places] that hosts take less */
 };
 
 struct swapping {
@@ -94,16 +95,16 @@ static uint64_t whose(const struct swap_side *s, uint32_t cls, const struct inq_
 }
 
 /* *group: that of a collective, which is added when it is new. */
-static int group_of(struct swap_side *s, struct inq_map *known, uint32_t cls,
-                    const struct inq_collective *coll, uint32_t *group, struct inq_err *err)
+static int group_of(struct swap_side *s, uint32_t cls, const struct inq_collective *coll,
+                    uint32_t *group, struct inq_err *err)
 {
     uint64_t key = whose(s, cls, coll);
-    if (inq_map_get(known, key, group)) {
+    if (inq_map_get(&s->by_whose, key, group)) {
         return INQ_OK;
     }
     int code =
         inq_mem_grow(&s->groups, &s->cap_groups, s->n_groups + 1, sizeof *s->groups, SIZE_MAX, err);
-    code = code == INQ_OK ? inq_map_put(known, key, (uint32_t)s->n_groups, err) : code;
+    code = code == INQ_OK ? inq_map_put(&s->by_whose, key, (uint32_t)s->n_groups, err) : code;
     if (code == INQ_OK) {
         *group = (uint32_t)s->n_groups;
         s->groups[s->n_groups++] = (struct swap_group){.cls = cls, .whose = key};
@@ -117,13 +118,12 @@ static int find_transfers(struct swap_side *s, struct inq_err *err)
     const struct inq_trace *trace = s->study.trace;
     const struct inq_counterfactual *run = &s->study.run;
     struct inq_map group_of_event = {0};
-    struct inq_map known = {0};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < trace->n_collectives; i++) {
         const struct inq_collective *coll = &trace->collectives[i];
         uint32_t group = INQ_NONE;
         bool in = s->p->class_of[i] != INQ_NONE;
-        code = in ? group_of(s, &known, s->p->class_of[i], coll, &group, err) : code;
+        code = in ? group_of(s, s->p->class_of[i], coll, &group, err) : code;
         for (uint32_t m = 0; in && code == INQ_OK && m < coll->n_members; m++) {
             const struct inq_member *member = &trace->members[coll->first_member + m];
             uint64_t key = (uint64_t)member->rank << 32 | member->event;
@@ -142,7 +142,6 @@ static int find_transfers(struct swap_side *s, struct inq_err *err)
         }
     }
     inq_map_release(&group_of_event);
-    inq_map_release(&known);
     return code;
 }
 
@@ -198,6 +197,7 @@ static void release_side(struct swap_side *s)
     inq_study_release(&s->study);
     inq_mem_free(s->group_of);
     inq_mem_free(s->groups);
+    inq_map_release(&s->by_whose);
     inq_mem_free(s->factor);
     inq_mem_free(s->kernels);
     inq_mem_free(s->host_ns);
@@ -501,16 +501,18 @@ static int swap_kernels(const struct swapping *x, struct swap_side *s,
 
 /* ---- a cause ----------------------------------------------------------------------------------*/
 
-/* Whether a class is that of the comparison; `coll` NULL: transfers between stages. */
-static bool is_class(const struct swap_side *s, uint32_t cls, const struct inq_compared_coll *coll)
+/* The class of a run that a comparison's collective is; `coll` NULL: transfers between stages. */
+static uint32_t class_of(const struct swap_side *s, const struct inq_compared_coll *coll)
 {
     char name[160];
-    if (coll == NULL || cls == INQ_RECORD_P2P) {
-        return coll == NULL && cls == INQ_RECORD_P2P;
+    for (size_t i = 0; coll != NULL && i < s->p->n_classes; i++) {
+        const struct inq_record_coll *c = &s->p->classes[i];
+        (void)snprintf(name, sizeof name, "%s over %s", inq_coll_kind_text(c->kind), c->role);
+        if (strcmp(name, coll->name) == 0) {
+            return (uint32_t)i;
+        }
     }
-    const struct inq_record_coll *c = &s->p->classes[cls];
-    (void)snprintf(name, sizeof name, "%s over %s", inq_coll_kind_text(c->kind), c->role);
-    return strcmp(name, coll->name) == 0;
+    return coll != NULL ? INQ_NONE : INQ_RECORD_P2P;
 }
 
 /* Transfers of the class per rank: a collective's as compared, those between stages as simulated.
@@ -520,7 +522,7 @@ static double sum_of(const struct swapping *x, int which, const struct inq_compa
     const struct swap_side *s = &x->side[which];
     double sum = 0.0;
     for (size_t i = 0; coll == NULL && i < s->n_groups; i++) {
-        sum += is_class(s, s->groups[i].cls, coll) ? s->groups[i].ns : 0.0;
+        sum += s->groups[i].cls == INQ_RECORD_P2P ? s->groups[i].ns : 0.0;
     }
     return coll != NULL ? (double)coll->transfer_ns[which] : sum / (double)s->p->n_ranks;
 }
@@ -532,19 +534,18 @@ static bool swap_transfers(const struct swapping *x, int which,
 {
     const struct swap_side *s = &x->side[which];
     const struct swap_side *other = &x->side[1 - which];
+    uint32_t cls = class_of(s, coll);
     double own_ns = sum_of(x, which, coll);
     double other_ns = x->c->work * sum_of(x, 1 - which, coll);
     bool known = own_ns > 0.0 && (coll != NULL || other->fine);
     for (size_t i = 0; known && i < s->n_groups; i++) {
         struct swap_group *group = &s->groups[i];
-        if (!is_class(s, group->cls, coll)) {
+        uint32_t same = 0;
+        if (group->cls != cls) {
             continue;
         }
-        group->left = other_ns / own_ns;
-        for (size_t k = 0; group->ns > 0.0 && k < other->n_groups; k++) {
-            bool same = other->groups[k].whose == group->whose;
-            group->left = same ? x->c->work * other->groups[k].ns / group->ns : group->left;
-        }
+        bool there = group->ns > 0.0 && inq_map_get(&other->by_whose, group->whose, &same);
+        group->left = there ? x->c->work * other->groups[same].ns / group->ns : other_ns / own_ns;
     }
     return known;
 }

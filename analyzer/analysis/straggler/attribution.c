@@ -152,7 +152,7 @@ static int64_t usual(const struct inq_step_stats *cells, const struct inq_attrib
     size_t n = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
-        bool counts = !inq_candidates_name(blame, r);
+        bool counts = !inq_candidates_name(blame, r, false);
         for (size_t s = cells->first_step; counts && s < cells->n_steps; s++) {
             const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
             if (cell->valid) {

@@ -483,23 +483,19 @@ int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay 
     return code;
 }
 
-static bool names(const struct inq_candidate *candidate, size_t rank)
-{
-    for (size_t k = 0; k < candidate->n_ranks; k++) {
-        if (candidate->ranks[k] == rank) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool inq_candidates_name(const struct inq_attribution *found, size_t rank)
+bool inq_candidates_name(const struct inq_attribution *found, size_t rank, bool for_compute)
 {
     for (size_t i = 0; i < found->n_candidates; i++) {
         const struct inq_candidate *candidate = &found->candidates[i];
-        if (candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates &&
-            names(candidate, rank)) {
-            return true;
+        bool computes = candidate->kind == INQ_FINDING_SLOW_GPU ||
+                        candidate->kind == INQ_FINDING_MORE_WORK ||
+                        candidate->kind == INQ_FINDING_SLOW_WORKER;
+        bool named = for_compute ? computes
+                                 : candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates;
+        for (size_t k = 0; named && k < candidate->n_ranks; k++) {
+            if (candidate->ranks[k] == rank) {
+                return true;
+            }
         }
     }
     return false;

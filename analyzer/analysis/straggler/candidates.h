@@ -28,8 +28,9 @@ int inq_candidates_of_delay(const struct inq_inquiry *inquiry, const struct inq_
 int inq_candidate_set_ranks(const struct inq_inquiry *inquiry, struct inq_candidate *candidate,
                             const uint32_t *ranks, size_t n, struct inq_err *err);
 
-/* Whether a rank is one of those found so far; links, and those that take turns, name none. */
-bool inq_candidates_name(const struct inq_attribution *found, size_t rank);
+/* Whether a rank is one of those found so far; links, and those that take turns, name none.
+ * `for_compute`: only for what it computes, as a late host has the kernels that its peers have. */
+bool inq_candidates_name(const struct inq_attribution *found, size_t rank, bool for_compute);
 
 /* What appends the candidates of one sort to those found so far. Fails with INQ_NOMEM. */
 typedef int inq_candidates_find(const struct inq_inquiry *inquiry, struct inq_attribution *found,

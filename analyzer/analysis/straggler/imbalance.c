@@ -640,24 +640,6 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
     return INQ_OK;
 }
 
-/* Whether a rank is one of those found so far for what it computes: a late host has the kernels
- * that its peers have. */
-static bool is_named_for_compute(const struct inq_attribution *found, size_t rank)
-{
-    bool named = false;
-
-    for (size_t i = 0; i < found->n_candidates; i++) {
-        const struct inq_candidate *candidate = &found->candidates[i];
-        bool computes = candidate->kind == INQ_FINDING_SLOW_GPU ||
-                        candidate->kind == INQ_FINDING_MORE_WORK ||
-                        candidate->kind == INQ_FINDING_SLOW_WORKER;
-        for (size_t k = 0; computes && k < candidate->n_ranks; k++) {
-            named = named || candidate->ranks[k] == rank;
-        }
-    }
-    return named;
-}
-
 static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct inq_err *err)
 {
     const struct inq_step_stats *cells = l.cells;
@@ -674,7 +656,7 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
     } else {
         l.stage_sigma = l.stage_ns + cells->n_ranks;
         for (size_t r = 0; r < cells->n_ranks; r++) {
-            l.skip[r] = is_named_for_compute(l.found, r);
+            l.skip[r] = inq_candidates_name(l.found, r, true);
         }
         for (size_t i = 0; i < n; i++) {
             l.relative[i] = (double)NAN;
@@ -859,8 +841,8 @@ static int has_larger_kernels(const struct look *l, const struct inq_delay *dela
     struct inq_kernel_comparison c;
 
     *larger = false;
-    if (delay->outlier || inq_candidates_name(l->found, rank) || delay->compute.ns < least_ns ||
-        is_chance(l, &probe, 0.0)) {
+    if (delay->outlier || inq_candidates_name(l->found, rank, false) ||
+        delay->compute.ns < least_ns || is_chance(l, &probe, 0.0)) {
         return INQ_OK;
     }
     int code = inq_candidate_kernels(l->q, delay, &c, err);

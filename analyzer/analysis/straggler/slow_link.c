@@ -797,8 +797,8 @@ static size_t common_ranks(const struct inq_inquiry *q, const struct inq_link *l
 static double most_ns(const struct inq_inquiry *q, const struct inq_link *link)
 {
     const struct inq_step_stats *cells = q->cells;
-    double sum_ns[2] = {0.0,
-                        0.0}; /* of the cells in steps as usual, and in those where it is slow */
+    /* of the cells in steps as usual, and in those where it is slow */
+    double sum_ns[2] = {0.0, 0.0};
     size_t n[2] = {0, 0};
     size_t all = 0;
 

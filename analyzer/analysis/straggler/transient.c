@@ -198,7 +198,7 @@ int inq_candidates_of_transients(const struct inq_inquiry *q, struct inq_attribu
 
     for (uint32_t r = 0; code == INQ_OK && r < q->cells->n_ranks; r++) {
         struct inq_delay d = delay_of(q, r, &usual_part[r * q->cells->n_steps], steps);
-        if (d.cost_ns >= least_ns && !inq_candidates_name(found, r)) {
+        if (d.cost_ns >= least_ns && !inq_candidates_name(found, r, false)) {
             code = inq_candidates_of_delay(q, &d, found, err);
         }
     }

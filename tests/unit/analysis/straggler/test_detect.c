@@ -686,6 +686,8 @@ static void detect__slow_gpus_are_not_told_by_a_mean_of_none(void **state)
         const char *faults, *title;
     } cases[] = {{"fault=slow_gpu:rank=0:factor=1.6,fault=slow_gpu:rank=10:factor=1.08",
                   "The GPUs of ranks 0 and 10 are 8 to 60 % slower"},
+                 {"fault=slow_gpu:rank=0:factor=3.1,fault=slow_gpu:rank=10:factor=2.9",
+                  "The GPUs of ranks 0 and 10 are 200 % (190 to 210 %) slower"},
                  {"fault=slow_gpu:rank=0:factor=1.3,fault=slow_gpu:rank=10:factor=1.28",
                   "The GPUs of ranks 0 and 10 are 29 % slower"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -184,6 +184,25 @@ static int choose_ranks(const struct fix_step *job, const struct fix_args *args,
     return inq_fix_ranks(job, args, *chosen, n, err);
 }
 
+/* Calls of hosts that run ahead of their GPUs lie before the step: no time of it. */
+static void say_like_peers(struct fix_notes *said, enum part part, const struct fix_args *args,
+                           size_t n, int64_t before_ns, int64_t after_ns)
+{
+    if (part == PART_HOST && before_ns > 0 && after_ns == 0) {
+        inq_fix_note(said,
+                     "the host%s of rank%s %.*s run%s ahead of the GPU%s as %s peers' do: no host "
+                     "time in the step instead of %s",
+                     n == 1 ? "" : "s", n == 1 ? "" : "s", (int)args->argument.len,
+                     args->argument.at, n == 1 ? "s" : "", n == 1 ? "" : "s",
+                     n == 1 ? "its" : "their", inq_fix_time(before_ns).text);
+        return;
+    }
+    inq_fix_note(said, "%s of rank%s %.*s as %s peers': %s instead of %s per step",
+                 part == PART_HOST ? "host time" : "compute", n == 1 ? "" : "s",
+                 (int)args->argument.len, args->argument.at, n == 1 ? "its" : "their",
+                 inq_fix_time(after_ns).text, inq_fix_time(before_ns).text);
+}
+
 static int ranks_like_peers(struct fix_step *job, const struct fix_args *args, enum part part,
                             struct fix_notes *said, struct inq_err *err)
 {
@@ -196,10 +215,7 @@ static int ranks_like_peers(struct fix_step *job, const struct fix_args *args, e
         code = take_medians(job, chosen, part, err);
         int64_t before = part == PART_HOST ? host : compute;
         int64_t after = part == PART_HOST ? host_of(job, chosen) : compute_of(job, chosen);
-        inq_fix_note(said, "%s of rank%s %.*s as %s peers': %s instead of %s per step",
-                     part == PART_HOST ? "host time" : "compute", n == 1 ? "" : "s",
-                     (int)args->argument.len, args->argument.at, n == 1 ? "its" : "their",
-                     inq_fix_time(after).text, inq_fix_time(before).text);
+        say_like_peers(said, part, args, n, before, after);
     }
     inq_mem_free(chosen);
     return code;

@@ -234,7 +234,7 @@ static bool is_hidden(const struct inq_findings *f, const struct inq_finding *fi
            inq_severity_of(inq_findings_share(f, finding->in_order_ns, -1)) > INQ_SEVERITY_INFO;
 }
 
-/* " alone, 6.36 ms per step (8.6 %) together with rank 3's host", " once rank 9's GPU is repaired";
+/* " alone, 6.36 ms per step (8.6 %) together with rank 3's host", " after repair of rank 9's GPU";
  * "" of a cause that others do not hide. */
 static const char *beside_others(struct inq_findings *f, const struct inq_finding *finding)
 {
@@ -248,8 +248,8 @@ static const char *beside_others(struct inq_findings *f, const struct inq_findin
         return "";
     }
     return finding->hidden_by != NULL
-               ? inq_findings_text(f, " once %s is repaired", finding->hidden_by)
-               : " once the causes before it are repaired";
+               ? inq_findings_text(f, " after repair of %s", finding->hidden_by)
+               : " after repair of the causes before it";
 }
 
 /* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */

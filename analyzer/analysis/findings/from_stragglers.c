@@ -172,6 +172,9 @@ static const char *how_often(struct inq_findings *f, const struct inq_candidate 
 /* By how many percentage points slow GPUs differ that are not told by their mean: more than equal
  * chips do, which are within 5 % of each other. */
 #define APART_POINTS 5.0
+/* Below this many times the least of them they are about as slow: the mean is told, and the least
+ * and the most as how well it is known. */
+#define ABOUT_AS_SLOW 1.25
 
 /* What computes on the candidate's ranks. */
 static const char *device_of(const struct inq_findings *f, const struct inq_candidate *candidate)
@@ -268,16 +271,19 @@ static const char *work_of(const struct inq_findings *f, const struct inq_candid
     return is_cpu(f, candidate) ? "operators" : "kernels";
 }
 
-/* Of several ranks "8 to 35 %", where the mean would be none of theirs. */
+/* Of several ranks "8 to 35 %", where the mean would be none of theirs; "201 % (191 to 210 %)". */
 static const char *slower_by(struct inq_findings *f, const struct inq_candidate *candidate)
 {
     double percent = 100.0 * (candidate->ratio - 1.0);
     double least = 100.0 * (candidate->least_ratio - 1.0);
     double most = 100.0 * (candidate->most_ratio - 1.0);
 
-    return candidate->least_ratio > 0.0 && most - least >= APART_POINTS
-               ? inq_findings_text(f, "%.0f to %.0f %%", least, most)
-               : inq_findings_text(f, "%.0f %%", percent);
+    if (!(candidate->least_ratio > 0.0) || most - least < APART_POINTS) {
+        return inq_findings_text(f, "%.0f %%", percent);
+    }
+    return most < ABOUT_AS_SLOW * least
+               ? inq_findings_text(f, "%.0f %% (%.0f to %.0f %%)", percent, least, most)
+               : inq_findings_text(f, "%.0f to %.0f %%", least, most);
 }
 
 /* Whom the candidate is compared with: a stage that one rank makes up has no peers. */

@@ -162,15 +162,23 @@ static const char *say_fix(struct inq_findings *f, const struct inq_finding *fin
     if (finding->n_fixes == 0 || gain_ns <= 0 || a == NULL || a->t_ns <= 0) {
         return "";
     }
-    if (!joint && finding->low_ns != INQ_TIME_NONE) {
+    if (!joint && finding->low_ns != INQ_TIME_NONE && finding->low_ns <= 0) {
+        interval = /* it is seen in few steps: by chance in none */
+            inq_findings_text(f, "; up to %s less", inq_findings_time(f, finding->high_ns));
+    } else if (!joint && finding->low_ns != INQ_TIME_NONE) {
         interval = inq_findings_text(f, "; %s to %s less", inq_findings_time(f, finding->low_ns),
                                      inq_findings_time(f, finding->high_ns));
     }
-    const char *how = inq_finding_is_measured(f, finding) ? "measured, not simulated" : "simulated";
-    return inq_findings_text(f, "%s would shorten the %s from %s to %s (%s%s). ",
-                             joint ? finding->joint_fix : finding->fixes[0],
-                             a->one_interval ? "capture" : "step", inq_findings_time(f, a->t_ns),
-                             inq_findings_time(f, a->t_ns - gain_ns), how, interval);
+    const char *fix = joint ? finding->joint_fix : finding->fixes[0];
+    const char *what = a->one_interval ? "capture" : "step";
+    const char *before = inq_findings_time(f, a->t_ns);
+    const char *after = inq_findings_time(f, a->t_ns - gain_ns);
+    return inq_finding_is_measured(f, finding)
+               ? inq_findings_text(
+                     f, "%s would shorten the %s from %s to %s at best (measured, not simulated). ",
+                     fix, what, before, after)
+               : inq_findings_text(f, "%s would shorten the %s from %s to %s (simulated%s). ", fix,
+                                   what, before, after, interval);
 }
 
 /* Communication that cannot be parted may hide as much waiting. */

@@ -46,6 +46,7 @@ struct pauses {
     bool *told;      /* [n_ranks] its host is a candidate already */
     bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
+    double *limit_then_ns;   /* [n_steps] the same in steps in which all lose at once; else 0 */
     double limit_times;      /* logarithm */
     double longest_ns;       /* largest excess */
     bool apart;              /* pauses stand out so far that the factors need not say so */
@@ -75,8 +76,8 @@ static bool is_long(const struct pauses *p, size_t rank, size_t step)
     double excess_ns = p->excess[at(p, rank, step)]; /* comparing with NaN is false */
     double lost_ns = p->idle[at(p, rank, step)] - p->usual[rank];
 
-    return excess_ns >= p->limit_ns && excess_ns >= LIKE_PART * p->longest_ns &&
-           excess_ns >= LIKE_PART * lost_ns;
+    return excess_ns >= p->limit_ns && excess_ns >= p->limit_then_ns[step] &&
+           excess_ns >= LIKE_PART * p->longest_ns && excess_ns >= LIKE_PART * lost_ns;
 }
 
 static bool is_pause(const struct pauses *p, size_t rank, size_t step)
@@ -148,17 +149,44 @@ static void restore_pauses_of_most(struct pauses *p, size_t step)
     }
 }
 
-/* Sigmas that chance hardly reaches, of a median deviation. What is left of times after the medians
- * of their rank and step were taken off varies less than they do: of r ranks and s steps
- * d = (r-1)(s-1) differences are free. And the median deviation of few misses sigma itself: it is
- * worth 0.37 d of them, and 4/freedom follows Student's t as it does for single delays. */
+/* Sigmas that chance hardly reaches, of a median deviation of `n` times. What is left of times
+ * after the medians of their rank and step were taken off varies less than they do: of r ranks and
+ * s steps (r-1)(s-1) differences are free. And the median deviation of few misses sigma itself: it
+ * is worth 0.37 of them, and 4/freedom follows Student's t as it does for single delays. */
+static double chance_limit(double n, double freedom)
+{
+    return INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / (0.37 * freedom)) * INQ_MAD_SIGMA *
+           sqrt(n / freedom);
+}
+
 static double limit_of(const struct inq_step_stats *cells)
 {
     double ranks = (double)cells->n_ranks;
     double steps = (double)(cells->n_steps - cells->first_step);
-    double freedom = fmax((ranks - 1.0) * (steps - 1.0), 1.0);
-    return INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / (0.37 * freedom)) * INQ_MAD_SIGMA *
-           sqrt(ranks * steps / freedom);
+    return chance_limit(ranks * steps, fmax((ranks - 1.0) * (steps - 1.0), 1.0));
+}
+
+/* In a step that begins with the hosts in step, every GPU waits for what its host does first. What
+ * that takes varies from rank to rank as in no other step, so a pause must stand out of what it
+ * varies by then. */
+static void set_limit_then(struct pauses *p, size_t step)
+{
+    double least_ns = (double)INFINITY;
+    size_t n = 0;
+
+    p->limit_then_ns[step] = 0.0;
+    for (size_t r = 0; r < p->q->cells->n_ranks; r++) {
+        double excess_ns = p->excess[at(p, r, step)];
+        if (!isnan(excess_ns)) {
+            least_ns = fmin(least_ns, p->idle[at(p, r, step)] - p->usual[r]);
+            p->scratch[n++] = excess_ns;
+        }
+    }
+    if (n > 1 && least_ns >= p->limit_ns) {
+        double middle_ns = inq_median(p->scratch, n);
+        p->limit_then_ns[step] = middle_ns + chance_limit((double)n, (double)(n - 1)) *
+                                                 inq_mad(p->scratch, n, middle_ns);
+    }
 }
 
 /* What chance hardly reaches. Times of hosts vary by factors: long ones lie further from the usual
@@ -299,6 +327,7 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
     set_limits(p);
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         restore_pauses_of_most(p, s);
+        set_limit_then(p, s);
     }
     for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
         p->longest_ns = fmax(p->longest_ns, p->excess[i]); /* passes NaN over */
@@ -555,14 +584,15 @@ int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution
     struct pauses p = {.q = q};
     int code = INQ_OK;
 
-    p.idle = inq_mem_alloc((3 * n_cells + n_ranks + 1) * sizeof(*p.idle));
+    p.idle = inq_mem_alloc((3 * n_cells + n_ranks + q->cells->n_steps + 1) * sizeof(*p.idle));
     p.known = inq_mem_zalloc(3 * n_ranks + 1, sizeof(*p.known));
     if (!p.idle || !p.known) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", n_ranks);
     } else if (!q->cells->one_step && n_ranks > 1) {
         p.excess = p.idle + n_cells;
         p.usual = p.excess + n_cells;
-        p.scratch = p.usual + n_ranks;
+        p.limit_then_ns = p.usual + n_ranks;
+        p.scratch = p.limit_then_ns + q->cells->n_steps;
         p.told = p.known + n_ranks;
         p.hidden = p.told + n_ranks;
         code = find(&p, found->candidates, &found->n_candidates, err);

@@ -32,6 +32,9 @@ enum { MOST_RANKS = 1024 };
 /* GPUs that are slower by at least this part of what others are, are as slow: chips of one kind
  * differ by some percent themselves. */
 #define AS_SLOW_PART 0.5
+/* Repairs that gain all but this part of what they gain with one more do without it: as much is
+ * the noise of a gain over few steps. */
+#define APART_PART 0.1
 /* Each pair is a simulation; those that cost most come first. */
 enum { MOST_HIDERS = 16 };
 
@@ -42,6 +45,8 @@ struct gains {
     size_t n;
     struct inq_repair *repairs; /* [n] scratch */
     int64_t *scratch_ns;        /* [n_ranks] */
+    double *ratios;             /* [n] scratch */
+    bool *apart;                /* [n] not to be joined with those looked at */
 };
 
 /* The repair of a candidate; false: there is none in a recorded run. */
@@ -208,9 +213,10 @@ static int64_t usual_compute(const struct gains *g, uint32_t rank, size_t step)
     return n > 0 ? inq_lower_median_i64(g->scratch_ns, n) : -1;
 }
 
-/* How many times as long as its peers the candidate computes in the steps that gain by the repair
- * just studied, which is its own; NaN: it has no peers. */
-static double ratio_in_seen(const struct gains *g, const struct inq_candidate *candidate)
+/* How many times as long as its peers the ranks [from, to) of the candidate compute in the steps
+ * that gain by the repair just studied, which is its own; NaN: they have no peers. */
+static double ratio_in_seen(const struct gains *g, const struct inq_candidate *candidate,
+                            size_t from, size_t to)
 {
     const struct inq_study *study = g->study;
     size_t n_steps = study->run.n_steps;
@@ -218,7 +224,7 @@ static double ratio_in_seen(const struct gains *g, const struct inq_candidate *c
     double own_ns = 0.0;
     double peers_ns = 0.0;
 
-    for (size_t k = 0; k < candidate->n_ranks; k++) {
+    for (size_t k = from; k < to; k++) {
         for (size_t s = 0; s < n_steps; s++) {
             const struct inq_step_stat *cell = inq_study_step_stat(study, candidate->ranks[k], s);
             bool seen = cell->valid && (double)study->step_ns[s] >= least_ns;
@@ -228,6 +234,21 @@ static double ratio_in_seen(const struct gains *g, const struct inq_candidate *c
         }
     }
     return peers_ns > 0.0 ? own_ns / peers_ns : (double)NAN;
+}
+
+/* The same of each rank of several: a rank that another one hid was measured in other steps. */
+static void set_ratios_in_seen(const struct gains *g, struct inq_candidate *candidate, double ratio)
+{
+    bool several = candidate->least_ratio > 0.0;
+
+    candidate->ratio = ratio;
+    candidate->least_ratio = several ? (double)INFINITY : 0.0;
+    candidate->most_ratio = 0.0;
+    for (size_t k = 0; several && k < candidate->n_ranks; k++) {
+        double own = ratio_in_seen(g, candidate, k, k + 1); /* fmin and fmax pass NaN over */
+        candidate->least_ratio = fmin(candidate->least_ratio, own);
+        candidate->most_ratio = fmax(candidate->most_ratio, own);
+    }
 }
 
 /* What was spread over the steps in which a candidate was late, in fewer; but no more than any of
@@ -252,11 +273,12 @@ static void see_in(const struct gains *g, struct inq_candidate *candidate, uint6
 {
     bool some = seen > 0 && seen < g->study->run.n_steps;
     bool fewer = seen < candidate->steps_seen && candidate->steps_seen < candidate->steps;
-    double measured =
-        some && candidate->kind == INQ_FINDING_SLOW_GPU ? ratio_in_seen(g, candidate) : (double)NAN;
+    double measured = some && candidate->kind == INQ_FINDING_SLOW_GPU
+                          ? ratio_in_seen(g, candidate, 0, candidate->n_ranks)
+                          : (double)NAN;
 
     if (!isnan(measured)) {
-        candidate->ratio = measured;
+        set_ratios_in_seen(g, candidate, measured);
     } else if (some && fewer && candidate->peers_ns > 0) {
         gather(g, candidate, (double)candidate->steps_seen / (double)seen);
     }
@@ -341,17 +363,18 @@ static int join(struct gains *g, struct inq_candidate *into, const struct inq_ca
     return INQ_OK;
 }
 
-/* Joins all later candidates that `belong` with candidate i into it. */
-static int join_all(struct gains *g, size_t i,
-                    bool (*belong)(const struct gains *, const struct inq_candidate *,
-                                   const struct inq_candidate *),
-                    struct inq_err *err)
+/* Whether two candidates are parts of one cause. */
+typedef bool belongs(const struct gains *g, const struct inq_candidate *a,
+                     const struct inq_candidate *b);
+
+/* Joins all later candidates that `belong` with candidate i, and are not apart, into it. */
+static int join_all(struct gains *g, size_t i, belongs *belong, struct inq_err *err)
 {
     size_t kept = i + 1;
     int code = INQ_OK;
 
     for (size_t k = i + 1; k < g->n; k++) {
-        if (code == INQ_OK && belong(g, &g->at[i], &g->at[k])) {
+        if (code == INQ_OK && !g->apart[k] && belong(g, &g->at[i], &g->at[k])) {
             code = join(g, &g->at[i], &g->at[k], err);
         } else {
             g->at[kept++] = g->at[k];
@@ -413,39 +436,13 @@ static bool is_whole_host(const struct gains *g, size_t i)
     return host != 0 && all > 1 && found == all && all < g->study->trace->n_ranks;
 }
 
-static int join_hosts(struct gains *g, struct inq_err *err)
+/* What the repairs gain as one, not one after the other: none of their ranks is a peer of the
+ * others. */
+static int gain_of_all(struct gains *g, size_t n, int64_t *gain_ns, struct inq_err *err)
 {
-    int code = INQ_OK;
-
-    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
-        if (is_rank_fault(&g->at[i]) && is_whole_host(g, i)) {
-            code = join_all(g, i, is_on_host, err);
-            g->at[i].host = inq_trace_str(g->study->trace, host_of(g, &g->at[i]));
-        }
-    }
-    return code;
-}
-
-/* Candidates of i's kind together: *joint_ns; the sum of their own costs: *sum_ns. */
-static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *sum_ns,
-                         struct inq_err *err)
-{
-    struct inq_gain gain;
-    size_t n = 0;
-
-    *sum_ns = 0;
-    for (size_t k = i; k < g->n; k++) {
-        if (g->at[k].kind == g->at[i].kind && repair_of(&g->at[k], &g->repairs[n])) {
-            *sum_ns += g->at[k].cost_ns_per_step;
-            n++;
-        }
-    }
-    *joint_ns = *sum_ns;
-    if (n < 2) {
-        return INQ_OK;
-    }
-    /* one repair of all ranks, not one after the other: none of them is a peer of the others */
+    struct inq_gain gain = {0};
     size_t room = 0;
+
     for (size_t k = 0; k < n; k++) {
         room += g->repairs[k].n_ranks;
     }
@@ -460,8 +457,98 @@ static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *
     }
     struct inq_repair joint = {.kind = g->repairs[0].kind, .n_ranks = room, .ranks = ranks};
     int code = inq_study_gain(g->study, &joint, 1, &gain, err);
-    *joint_ns = gain.gain_ns;
+    *gain_ns = gain.gain_ns;
     inq_mem_free(ranks);
+    return code;
+}
+
+/* Candidates of i's kind together: *joint_ns; the sum of their own costs: *sum_ns. */
+static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *sum_ns,
+                         struct inq_err *err)
+{
+    size_t n = 0;
+
+    *sum_ns = 0;
+    for (size_t k = i; k < g->n; k++) {
+        if (g->at[k].kind == g->at[i].kind && repair_of(&g->at[k], &g->repairs[n])) {
+            *sum_ns += g->at[k].cost_ns_per_step;
+            n++;
+        }
+    }
+    *joint_ns = *sum_ns;
+    return n < 2 ? INQ_OK : gain_of_all(g, n, joint_ns, err);
+}
+
+/* The same for those from i on that belong with it, without candidate `but`. */
+static int gain_without(struct gains *g, size_t i, belongs *belong, size_t but, int64_t *gain_ns,
+                        struct inq_err *err)
+{
+    size_t n = 0;
+
+    *gain_ns = 0;
+    for (size_t k = i; k < g->n; k++) {
+        bool one = k != but && (k == i || belong(g, &g->at[i], &g->at[k]));
+        n += one && repair_of(&g->at[k], &g->repairs[n]);
+    }
+    return n > 0 ? gain_of_all(g, n, gain_ns, err) : INQ_OK;
+}
+
+/* Marks in g->apart the slow GPUs among those that belong with candidate i that are no part of what
+ * they have in common: less than half as slow as the slowest, and without their repair that of the
+ * others gains as much. Chips of one kind differ by some percent. */
+static int find_apart(struct gains *g, size_t i, belongs *belong, struct inq_err *err)
+{
+    int64_t all_ns = 0;
+    double most = 0.0;
+    int code = INQ_OK;
+
+    memset(g->apart, 0, g->n * sizeof(*g->apart));
+    if (g->study->run.n_steps == 0 || g->at[i].kind != INQ_FINDING_SLOW_GPU) {
+        return INQ_OK;
+    }
+    code = gain_without(g, i, belong, g->n, &all_ns, err);
+    for (size_t k = i; code == INQ_OK && k < g->n; k++) {
+        bool one = k == i || belong(g, &g->at[i], &g->at[k]);
+        double ratio = one ? ratio_in_seen(g, &g->at[k], 0, g->at[k].n_ranks) : 1.0;
+        g->ratios[k] = isnan(ratio) ? g->at[k].ratio : ratio;
+        most = fmax(most, g->ratios[k]);
+    }
+    for (size_t k = i; code == INQ_OK && k < g->n; k++) {
+        int64_t rest_ns = all_ns;
+        bool one = k == i || belong(g, &g->at[i], &g->at[k]);
+        if (one && g->ratios[k] - 1.0 < AS_SLOW_PART * (most - 1.0)) {
+            code = gain_without(g, i, belong, k, &rest_ns, err);
+            double lost_ns = (double)(all_ns - rest_ns);
+            g->apart[k] = lost_ns < APART_PART * (double)all_ns &&
+                          lost_ns < INQ_GAIN_SEEN_SHARE * (double)g->study->simulated_ns;
+        }
+    }
+    return code;
+}
+
+static bool is_any_apart(const struct gains *g)
+{
+    bool any = false;
+    for (size_t k = 0; k < g->n; k++) {
+        any = any || g->apart[k];
+    }
+    return any;
+}
+
+static int join_hosts(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
+        if (!is_rank_fault(&g->at[i]) || !is_whole_host(g, i)) {
+            continue;
+        }
+        code = find_apart(g, i, is_on_host, err);
+        if (code == INQ_OK && !is_any_apart(g)) {
+            code = join_all(g, i, is_on_host, err);
+            g->at[i].host = inq_trace_str(g->study->trace, host_of(g, &g->at[i]));
+        }
+    }
     return code;
 }
 
@@ -503,7 +590,11 @@ static int join_alike(struct gains *g, struct inq_err *err)
             continue;
         }
         code = compare_joint(g, i, &joint_ns, &sum_ns, err);
-        if (code == INQ_OK && (double)sum_ns < ALIKE_PART * (double)joint_ns) {
+        if (code != INQ_OK || (double)sum_ns >= ALIKE_PART * (double)joint_ns) {
+            continue;
+        }
+        code = find_apart(g, i, is_same_kind, err);
+        if (code == INQ_OK && !g->apart[i]) {
             code = join_all(g, i, is_same_kind, err);
             g->at[i].host = "";
             code = code == INQ_OK ? gain_alone(g, &g->at[i], err) : code;
@@ -835,10 +926,11 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     struct gains g = {.study = study, .arena = arena, .at = candidates, .n = *n};
     bool simulated = *n > 0 && study->run.n_steps > 0;
     g.repairs = inq_mem_zalloc(*n + 1, sizeof *g.repairs);
+    g.ratios = inq_mem_zalloc(*n + 1, sizeof *g.ratios);
+    g.apart = inq_mem_zalloc(*n + 1, sizeof *g.apart);
     g.scratch_ns = inq_mem_alloc((study->trace->n_ranks + 1) * sizeof *g.scratch_ns);
-    int code = g.repairs != NULL && g.scratch_ns != NULL
-                   ? INQ_OK
-                   : inq_err_set(err, INQ_NOMEM, "no memory for gains");
+    bool all = g.repairs != NULL && g.ratios != NULL && g.apart != NULL && g.scratch_ns != NULL;
+    int code = all ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for gains");
 
     for (size_t i = 0; i < g.n; i++) {
         g.at[i].host = g.at[i].joint_fix = "";
@@ -847,12 +939,16 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
         g.at[i].low_ns = g.at[i].high_ns = INQ_TIME_NONE;
     }
     code = code == INQ_OK ? join_hosts(&g, err) : code;
+    if (code == INQ_OK) {
+        memset(g.apart, 0, *n * sizeof *g.apart);
+    }
     for (size_t i = 0; code == INQ_OK && simulated && i < g.n; i++) {
         code = gain_alone(&g, &g.at[i], err);
     }
     leave_out_moved(&g);
     if (code == INQ_OK) {
         code = simulated ? join_alike(&g, err) : join_cheap(&g, err);
+        memset(g.apart, 0, *n * sizeof *g.apart);
     }
     if (code == INQ_OK) {
         code = put_in_order(&g, err);
@@ -876,6 +972,8 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
     }
     *n = g.n;
     inq_mem_free(g.repairs);
+    inq_mem_free(g.ratios);
+    inq_mem_free(g.apart);
     inq_mem_free(g.scratch_ns);
     return code;
 }

@@ -311,6 +311,21 @@ static bool hides(const struct inq_context *context, const struct inq_finding *f
            step_ns > 0;
 }
 
+/* Of a cause that was not simulated it is known what ranks wait for it, no less. */
+static const char *at_most(const struct inq_context *context, const struct inq_finding *finding)
+{
+    const struct inq_account *account = context->report->account;
+    bool recorded = account != NULL && !account->op_table;
+    for (size_t i = 0; recorded && i < account->n_causes; i++) {
+        const struct inq_account_cause *cause = &account->causes[i];
+        if (strcmp(cause->id, finding->id) == 0) {
+            return cause->gain_alone_ns < 0 && cause->kind != INQ_FINDING_PIPELINE_BUBBLE ? "up to "
+                                                                                          : "";
+        }
+    }
+    return "";
+}
+
 const char *inq_sentence_numbers(const struct inq_context *context,
                                  const struct inq_finding *finding)
 {
@@ -324,7 +339,7 @@ const char *inq_sentence_numbers(const struct inq_context *context,
         text = inq_arena_printf(context->arena, "repaired alone gains %s %s",
                                 inq_context_ns(context, finding->cost_ns_per_step), per);
     } else if (finding->cost_ns_per_step >= 0) {
-        text = inq_arena_printf(context->arena, "costs %s %s",
+        text = inq_arena_printf(context->arena, "costs %s%s %s", at_most(context, finding),
                                 inq_context_ns(context, finding->cost_ns_per_step), per);
         if (finding->share >= 0) {
             double percent = 100 * finding->share; /* in as many digits as in the title */
@@ -333,12 +348,11 @@ const char *inq_sentence_numbers(const struct inq_context *context,
         }
     }
     if (later && !titled) {
-        text = with_semicolon(
-            context, text, inq_context_ns(context, finding->in_order_ns),
-            inq_arena_printf(context->arena, " %s once %s repaired", per,
-                             finding->hidden_by != NULL
-                                 ? inq_arena_printf(context->arena, "%s is", finding->hidden_by)
-                                 : "the causes before it are"));
+        text =
+            with_semicolon(context, text, inq_context_ns(context, finding->in_order_ns),
+                           inq_arena_printf(context->arena, " %s after repair of %s", per,
+                                            finding->hidden_by != NULL ? finding->hidden_by
+                                                                       : "the causes before it"));
     }
     text = with_semicolon(context, text, "confidence: ", inq_confidence_text(finding->confidence));
     if (!told) { /* the detail has these in words */

@@ -318,6 +318,12 @@ static void alike__how_slow_a_gpu_is_in_some_steps(void **state)
                         &repaired);
     expect_told(&t, "slow_gpu:rank3", "is 10 % slower", 5.2);
     test_synth_close(&t);
+    /* of two that hide each other, each was measured over other steps */
+    t = test_synth_open("dp=8,layers=4,steps=10,seed=6,cpu_ops=0,gz=0,"
+                        "fault=slow_gpu:every=5:rank=1:last=3:stride=2:factor=2",
+                        &repaired);
+    expect_told(&t, "slow_gpu:rank1,3", "are 101 % slower than their peers in 2 of 10 steps", 14.5);
+    test_synth_close(&t);
 }
 
 /* One rank of the host has a late host, too: its kernels tell that its GPU is as slow. */
@@ -548,6 +554,20 @@ static bool has_uneven_work(const char *spec)
 
 /* Experts draw other tokens in each layer, which a step's sum hides: stretches of kernels tell.
  * Noise of single kernels, and clocks that vary from step to step, do not make work uneven. */
+/* One of two on a host is slower by one percent, as chips differ: it is no part of what the two
+ * slow ones have in common, nor is its host. */
+static void alike__a_gpu_slower_as_chips_are_is_not_named_with_slow_ones(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=6,layers=6,micro_batches=2,gpus_per_host=2,steps=8,wait=item,args=old,clock=1ms,"
+        "drift=20,lean=1,rank_sigma=0.004,seed=290499,gz=0,"
+        "fault=slow_gpu:rank=3:last=5:factor=1.15:stride=2",
+        &repaired);
+    expect_told(&t, "slow_gpu:rank3,5", "are 15 % slower", 11.9);
+    test_synth_close(&t);
+}
+
 static void uneven__experts_tell_within_a_step(void **state)
 {
     (void)state;
@@ -623,6 +643,7 @@ int main(void)
         cmocka_unit_test(alike__how_slow_a_gpu_is_beside_a_late_host),
         cmocka_unit_test(alike__how_slow_a_gpu_is_in_some_steps),
         cmocka_unit_test(alike__a_host_with_slow_gpus_and_a_late_rank),
+        cmocka_unit_test(alike__a_gpu_slower_as_chips_are_is_not_named_with_slow_ones),
         cmocka_unit_test(uneven__experts_tell_within_a_step),
         cmocka_unit_test(uneven__experts_of_ranks_without_launches_are_evened_like_their_peers),
         cmocka_unit_test(uneven__noise_of_kernels_is_neither_taken_for_a_clock_nor_repaired),

@@ -646,7 +646,7 @@ static void detect__host_behind_a_slower_gpu(void **state)
 
     assert_int_equal(host->severity, INQ_SEVERITY_LOW);
     assert_true(host->cost_ns_per_step * 100 < t.report->account->t_ns);
-    assert_non_null(strstr(host->title, " once rank 5's GPU is repaired"));
+    assert_non_null(strstr(host->title, " after repair of rank 5's GPU"));
     test_synth_close(&t);
 }
 
@@ -673,7 +673,7 @@ static void detect__neither_of_two_faults_gains_alone(void **state)
     assert_ptr_equal(gpu, &t.report->findings[0]);
     assert_non_null(strstr(gpu->title, "alone, "));
     assert_non_null(strstr(gpu->title, " together with rank 3's host"));
-    assert_non_null(strstr(host->title, " once rank 9's GPU is repaired"));
+    assert_non_null(strstr(host->title, " after repair of rank 9's GPU"));
     assert_non_null(strstr(t.report->verdict.next, gpu->joint_fix));
     test_synth_close(&t);
 }
@@ -686,6 +686,8 @@ static void detect__slow_gpus_are_not_told_by_a_mean_of_none(void **state)
         const char *faults, *title;
     } cases[] = {{"fault=slow_gpu:rank=0:factor=1.6,fault=slow_gpu:rank=10:factor=1.08",
                   "The GPUs of ranks 0 and 10 are 8 to 60 % slower"},
+                 {"fault=slow_gpu:rank=0:factor=3.1,fault=slow_gpu:rank=10:factor=2.9",
+                  "The GPUs of ranks 0 and 10 are 200 % (190 to 210 %) slower"},
                  {"fault=slow_gpu:rank=0:factor=1.3,fault=slow_gpu:rank=10:factor=1.28",
                   "The GPUs of ranks 0 and 10 are 29 % slower"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -724,7 +726,7 @@ static void detect__half_of_the_gpus_beside_a_late_host(void **state)
     assert_true(gpus->cost_ns_per_step * 100 < t.report->account->t_ns);
     assert_in_range(gpus->in_order_ns + host->cost_ns_per_step, lost_ns * 95 / 100,
                     lost_ns * 105 / 100);
-    assert_non_null(strstr(gpus->title, " once rank 6's host is repaired"));
+    assert_non_null(strstr(gpus->title, " after repair of rank 6's host"));
     test_synth_close(&t);
 }
 

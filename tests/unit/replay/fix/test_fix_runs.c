@@ -252,6 +252,27 @@ static void bases__without_what_is_repaired_are_not_drawn(void **state)
     test_synth_close(&t);
 }
 
+/* Calls of hosts that run ahead lie before the step: that is said, not that they take no time. */
+static void hosts__that_run_ahead_have_no_time_in_the_step(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=4,layers=4,steps=6,sync=4,seed=1109,gz=0,"
+                                          "fault=late_host:mode=launch:rank=1:factor=16",
+                                          NULL);
+    struct studied s = {.run = t.run, .report = t.report};
+    study_report(&s, "a late host", 1);
+    const struct inq_fix *host = find(&s, "repair-host:1");
+    if (host == NULL) {
+        fail_msg("no repair of the host");
+        return;
+    }
+    assert_non_null(
+        strstr(host->what, "the host of rank 1 runs ahead of the GPU as its peers' do"));
+    inq_fixes_free(s.fixes);
+    inq_fix_base_free(s.base);
+    test_synth_close(&t);
+}
+
 /* Recorded runs whose simulation is more than 2 % off (4.3 and 12.8 %): what analyze does not price
  * fix does not predict, and what the account measured gains as much. */
 static void bases__off_the_record_predict_nothing(void **state)
@@ -609,6 +630,7 @@ int main(void)
         cmocka_unit_test(job__without_its_late_host_is_several_times_as_fast),
         cmocka_unit_test(bases__without_what_is_repaired_are_not_drawn),
         cmocka_unit_test(bases__off_the_record_predict_nothing),
+        cmocka_unit_test(hosts__that_run_ahead_have_no_time_in_the_step),
         cmocka_unit_test(buckets__are_of_gradients_only),
         cmocka_unit_test(bases__pauses_are_not_gained_in_proportion),
         cmocka_unit_test(studies__do_not_depend_on_threads),

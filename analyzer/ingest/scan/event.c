@@ -9,13 +9,14 @@
 
 struct key {
     const char *text;
+    uint8_t n;
     uint8_t field;
     uint8_t number; /* wanted as a number, though it may be written as a string */
 };
 
 #define KEY(text, field, number)                                                                   \
     {                                                                                              \
-        text, INQ_FIELD_##field, number                                                            \
+        text, sizeof(text) - 1, INQ_FIELD_##field, number                                          \
     }
 
 static const struct key event_keys[] = {
@@ -67,7 +68,7 @@ static const struct key arg_keys[] = {
 static const struct key *find_key(const struct key *keys, size_t n, struct inq_text text)
 {
     for (size_t i = 0; i < n; i++) {
-        if (keys[i].text[0] == text.p[0] && strlen(keys[i].text) == text.n &&
+        if (keys[i].n == text.n && keys[i].text[0] == text.p[0] &&
             memcmp(keys[i].text, text.p, text.n) == 0) {
             return &keys[i];
         }

@@ -31,7 +31,16 @@ struct inq_scan {
 /* ---- text and numbers ------------------------------------------------------------------------ */
 
 /* Skips blanks; returns the byte found, or -1 at the end. */
-int inq_scan_blank(struct inq_scan *scan);
+static inline int inq_scan_blank(struct inq_scan *scan)
+{
+    for (; scan->p < scan->end; scan->p++) {
+        unsigned char c = (unsigned char)*scan->p;
+        if (c > ' ' || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) {
+            return c;
+        }
+    }
+    return -1;
+}
 /* At the opening quote of a key: reads it and the colon after it. */
 enum inq_scan_result inq_scan_key(struct inq_scan *scan, struct inq_text *key);
 /* At the opening quote of a value. An unescaped quote inside is taken as part of the text as long

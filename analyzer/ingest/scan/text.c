@@ -7,22 +7,21 @@
 
 #include <string.h>
 
-enum { BLANK = 1, BARE = 2 };
+enum { BARE = 1 };
 
 /* What a byte can be part of. */
 static const unsigned char byte_class[256] = {
-    [' '] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['\t'] = BLANK, ['0'] = BARE, ['1'] = BARE,
-    ['2'] = BARE,  ['3'] = BARE,   ['4'] = BARE,   ['5'] = BARE,   ['6'] = BARE, ['7'] = BARE,
-    ['8'] = BARE,  ['9'] = BARE,   ['+'] = BARE,   ['-'] = BARE,   ['.'] = BARE, ['_'] = BARE,
-    ['a'] = BARE,  ['b'] = BARE,   ['c'] = BARE,   ['d'] = BARE,   ['e'] = BARE, ['f'] = BARE,
-    ['g'] = BARE,  ['h'] = BARE,   ['i'] = BARE,   ['j'] = BARE,   ['k'] = BARE, ['l'] = BARE,
-    ['m'] = BARE,  ['n'] = BARE,   ['o'] = BARE,   ['p'] = BARE,   ['q'] = BARE, ['r'] = BARE,
-    ['s'] = BARE,  ['t'] = BARE,   ['u'] = BARE,   ['v'] = BARE,   ['w'] = BARE, ['x'] = BARE,
-    ['y'] = BARE,  ['z'] = BARE,   ['A'] = BARE,   ['B'] = BARE,   ['C'] = BARE, ['D'] = BARE,
-    ['E'] = BARE,  ['F'] = BARE,   ['G'] = BARE,   ['H'] = BARE,   ['I'] = BARE, ['J'] = BARE,
-    ['K'] = BARE,  ['L'] = BARE,   ['M'] = BARE,   ['N'] = BARE,   ['O'] = BARE, ['P'] = BARE,
-    ['Q'] = BARE,  ['R'] = BARE,   ['S'] = BARE,   ['T'] = BARE,   ['U'] = BARE, ['V'] = BARE,
-    ['W'] = BARE,  ['X'] = BARE,   ['Y'] = BARE,   ['Z'] = BARE,
+    ['0'] = BARE, ['1'] = BARE, ['2'] = BARE, ['3'] = BARE, ['4'] = BARE, ['5'] = BARE,
+    ['6'] = BARE, ['7'] = BARE, ['8'] = BARE, ['9'] = BARE, ['+'] = BARE, ['-'] = BARE,
+    ['.'] = BARE, ['_'] = BARE, ['a'] = BARE, ['b'] = BARE, ['c'] = BARE, ['d'] = BARE,
+    ['e'] = BARE, ['f'] = BARE, ['g'] = BARE, ['h'] = BARE, ['i'] = BARE, ['j'] = BARE,
+    ['k'] = BARE, ['l'] = BARE, ['m'] = BARE, ['n'] = BARE, ['o'] = BARE, ['p'] = BARE,
+    ['q'] = BARE, ['r'] = BARE, ['s'] = BARE, ['t'] = BARE, ['u'] = BARE, ['v'] = BARE,
+    ['w'] = BARE, ['x'] = BARE, ['y'] = BARE, ['z'] = BARE, ['A'] = BARE, ['B'] = BARE,
+    ['C'] = BARE, ['D'] = BARE, ['E'] = BARE, ['F'] = BARE, ['G'] = BARE, ['H'] = BARE,
+    ['I'] = BARE, ['J'] = BARE, ['K'] = BARE, ['L'] = BARE, ['M'] = BARE, ['N'] = BARE,
+    ['O'] = BARE, ['P'] = BARE, ['Q'] = BARE, ['R'] = BARE, ['S'] = BARE, ['T'] = BARE,
+    ['U'] = BARE, ['V'] = BARE, ['W'] = BARE, ['X'] = BARE, ['Y'] = BARE, ['Z'] = BARE,
 };
 
 static unsigned char class_of(char c)
@@ -71,20 +70,12 @@ enum inq_scan_result inq_scan_element(struct inq_scan *scan, int *first)
     return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
 }
 
-int inq_scan_blank(struct inq_scan *scan)
-{
-    while (scan->p < scan->end) {
-        if (!(class_of(*scan->p) & BLANK)) {
-            return (unsigned char)*scan->p;
-        }
-        scan->p++;
-    }
-    return -1;
-}
-
 /* Moves to the next unescaped quote; false when there is none before the end. */
 static bool find_quote(struct inq_scan *scan)
 {
+    if (scan->p < scan->end && *scan->p == '"') { /* empty, as most strings of lists are */
+        return true;
+    }
     for (;;) {
         const char *quote = memchr(scan->p, '"', (size_t)(scan->end - scan->p));
         if (quote == NULL) {
@@ -102,10 +93,11 @@ static bool find_quote(struct inq_scan *scan)
     }
 }
 
-/* Reads a string whose closing quote is followed by one of `followers`. `resync` is set behind the
- * opening quote, because a string that lost its end swallows the start of what follows it. */
-static enum inq_scan_result string_before(struct inq_scan *scan, const char *followers,
-                                          struct inq_text *text)
+/* Reads a string whose closing quote is followed by what ends a value, or, if it may be a key, by a
+ * colon. `resync` is set behind the opening quote, because a string that lost its end swallows the
+ * start of what follows it. */
+static enum inq_scan_result read_string(struct inq_scan *scan, bool may_be_key,
+                                        struct inq_text *text)
 {
     const char *start = ++scan->p;
     for (;;) {
@@ -117,7 +109,7 @@ static enum inq_scan_result string_before(struct inq_scan *scan, const char *fol
         if (after < 0) {
             return INQ_SCAN_MORE;
         }
-        if (strchr(followers, after) != NULL && after != 0) {
+        if (after == ',' || after == ']' || after == '}' || (after == ':' && may_be_key)) {
             text->p = start;
             text->n = (uint32_t)(quote - start);
             return INQ_SCAN_OK;
@@ -152,7 +144,7 @@ enum inq_scan_result inq_scan_key(struct inq_scan *scan, struct inq_text *key)
 
 enum inq_scan_result inq_scan_string(struct inq_scan *scan, struct inq_text *text)
 {
-    return string_before(scan, ",}]", text);
+    return read_string(scan, false, text);
 }
 
 enum inq_scan_result inq_scan_bare(struct inq_scan *scan, struct inq_text *text)
@@ -219,8 +211,7 @@ static enum inq_scan_result skip_one(struct inq_scan *scan, struct nesting *nest
     case -1:
         return INQ_SCAN_MORE;
     case '"':
-        return string_before(scan, nesting->depth > 0 && in_object(nesting) ? ",}]:" : ",}]",
-                             &text);
+        return read_string(scan, nesting->depth > 0 && in_object(nesting), &text);
     case '{':
     case '[':
         good = open_bracket(nesting, c == '{');
@@ -277,12 +268,23 @@ static void skip_numbers(struct inq_scan *scan)
     }
 }
 
+/* Whether a number comes next, maybe behind a blank. */
+static bool starts_number(const struct inq_scan *scan)
+{
+    const char *p = scan->p;
+    if (scan->end - p < 2) {
+        return false;
+    }
+    p += *p == ' ';
+    return *p >= '0' && *p <= '9';
+}
+
 enum inq_scan_result inq_scan_skip(struct inq_scan *scan)
 {
     struct nesting nesting = {0};
     enum inq_scan_result result = skip_one(scan, &nesting);
     while (result == INQ_SCAN_OK && nesting.depth > 0) {
-        if (!in_object(&nesting)) {
+        if (!in_object(&nesting) && starts_number(scan)) {
             skip_numbers(scan);
         }
         result = skip_one(scan, &nesting);

@@ -167,6 +167,13 @@ static void scan_skip__any_value(void **state)
         {"[],", INQ_SCAN_OK, 2},
         {"[[1, 2], {\"a\": \"}]\"}, \"]\"],", INQ_SCAN_OK, 26},
         {"{\"a\": {\"b\": [null]}}x", INQ_SCAN_OK, 20},
+        {"[\"\", \"\", 12, \"0\", 3],", INQ_SCAN_OK, 20},
+        {"[\"\"a\", 4],", INQ_SCAN_OK, 9}, /* a quote inside, behind the first one */
+        {"[\"\\\"\", 4],", INQ_SCAN_OK, 9},
+        {"{\"\": \"\"},", INQ_SCAN_OK, 8},
+        {"[ 7", INQ_SCAN_MORE, 0},
+        {"[ ", INQ_SCAN_MORE, 0},
+        {"[\"", INQ_SCAN_MORE, 0},
         {"[1, 2", INQ_SCAN_MORE, 0},
         {"{\"a\": ", INQ_SCAN_MORE, 0},
         {"12", INQ_SCAN_MORE, 0},

@@ -16,6 +16,9 @@
 #define PAUSE_SHARE INQ_STRAGGLER_COST_SHARE
 /* Hosts' times differ by factors. What is shorter than this is not told apart. */
 #define LEAST_NS 1000.0
+/* Beyond chance: of 50 steps of all ranks, one in a hundred runs has one silence at a place that is
+ * so far from the usual (one-sided p = 2.3e-4). Pauses in most steps take far more than one. */
+#define PAUSE_SIGMAS 3.5
 /* Of fewer steps of a role, one pause is a fourth of what is usual at a place. */
 enum { LEAST_STEPS = 5 };
 /* From this part of the ranks, and of their steps, on, other steps do not show pauses. */
@@ -181,7 +184,7 @@ static double limit_of(const struct search *x, size_t role, size_t n_calls, size
             x->off[n++] = times(x, i, *silence_at(x, k, i));
         }
     }
-    return INQ_STRAGGLER_SIGMAS * INQ_MAD_SIGMA * inq_mad(x->off, n, 0.0);
+    return PAUSE_SIGMAS * INQ_MAD_SIGMA * inq_mad(x->off, n, 0.0);
 }
 
 /* Leaves of each silence what is a pause: beyond what those of all places vary by, and of this one,

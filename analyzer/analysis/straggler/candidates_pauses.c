@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts that pause, as one candidate: in most of their steps (silences.c), or in turn. When every
- * rank collects its garbage in a step of its
- * own, all wait in nearly every step, and no rank is late more often than the others: only the
- * pauses themselves stand out. */
+ * rank collects its garbage in a step of its own, all wait in nearly every step, and no rank is
+ * late more often than the others: only the pauses themselves stand out. */
 #include "analysis/straggler/candidates.h"
 
 #include "analysis/straggler/host_gaps.h"

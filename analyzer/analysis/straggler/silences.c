@@ -21,7 +21,8 @@
 #define PAUSE_SIGMAS 3.5
 /* Of fewer steps of a role, one pause is a fourth of what is usual at a place. */
 enum { LEAST_STEPS = 5 };
-/* From this part of the ranks, and of their steps, on, other steps do not show pauses. */
+/* Where this part of the ranks pauses in more than this part of their steps, the usual step has a
+ * pause, and shows none. */
 #define MOST_PART 0.5
 
 /* ---- GPU work -------------------------------------------------------------------------------- */
@@ -264,7 +265,7 @@ static bool are_everywhere(const struct search *x)
             steps += inq_step_stat_at(x->cells, r, s)->valid;
             with += n > 0;
         }
-        ranks += steps > 0 && (double)with >= MOST_PART * (double)steps;
+        ranks += (double)with > MOST_PART * (double)steps;
     }
     return ranks > 0 && (double)ranks >= MOST_PART * (double)x->cells->n_ranks;
 }

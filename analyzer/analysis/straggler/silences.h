@@ -12,7 +12,7 @@ struct inq_silences {
     int64_t *pause_ns; /* by call: how much longer the host paused before it than it usually does
                         * there; 0: not at all */
     bool *known;       /* [n_ranks * n_steps] compared: as many calls as most steps have */
-    bool everywhere;   /* half of the ranks pause in half of their steps or more */
+    bool everywhere;   /* half of the ranks or more pause in most of their steps */
 };
 
 /* The calls of one step are compared, each with the call at the same place of the other steps of

@@ -305,6 +305,15 @@ static const char *longer_copies(struct inq_findings *f, const struct inq_candid
         f, (int64_t)llround(always ? extra_ns : extra_ns * (double)candidate->steps / seen));
 }
 
+/* "once", "1.5 times": each of its hosts pauses in a step. */
+static const char *often(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    double times = (double)candidate->pauses / (double)(candidate->n_ranks * candidate->steps);
+    const char *text = inq_findings_text(f, "%.2g", times);
+
+    return strcmp(text, "1") == 0 ? "once" : inq_findings_text(f, "%s times", text);
+}
+
 /* What sets the candidate apart: the subject of its sentence. */
 static const char *fault(struct inq_findings *f, const struct inq_candidate *candidate)
 {
@@ -337,6 +346,13 @@ static const char *fault(struct inq_findings *f, const struct inq_candidate *can
         return inq_findings_text(f, "%s for %s longer than %s",
                                  whose(f, candidate, device_of(f, candidate), "copies", "copy"),
                                  longer_copies(f, candidate), peers);
+    }
+    if (candidate->everywhere) {
+        return inq_findings_text(
+            f, "%s at random, %s per step for %s%s,",
+            whose(f, candidate, "host", "pauses", "pause"), often(f, candidate),
+            inq_findings_time(f, candidate->late_ns),
+            candidate->kind == INQ_FINDING_UNPLANNED_GC ? ", as they do to collect garbage" : "");
     }
     if (candidate->rotates) {
         return inq_findings_text(
@@ -466,6 +482,12 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
         return "Look at how the work is divided, and launch less and larger work: fused or "
                "compiled kernels, larger batches.";
     }
+    if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->everywhere &&
+        candidate->running[0] == '\0') {
+        return "Look at what stops the processes now and then: garbage collection (gc.freeze, or "
+               "gc.disable and collecting at chosen steps), memory allocation, data loading in the "
+               "same process, other processes on their cores.";
+    }
     if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->spread) {
         return about_launches(f, candidate);
     }
@@ -480,7 +502,10 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
 {
     const char *what = "compute";
 
-    if (candidate->kind == INQ_FINDING_LATE_HOST || candidate->kind == INQ_FINDING_UNPLANNED_GC) {
+    if (candidate->everywhere) {
+        what = "pauses of a host,";
+    } else if (candidate->kind == INQ_FINDING_LATE_HOST ||
+               candidate->kind == INQ_FINDING_UNPLANNED_GC) {
         what = candidate->comm_only ? "time outside communication"
                                     : inq_findings_text(f, "%s idle", device_of(f, candidate));
     } else if (candidate->kind == INQ_FINDING_EXPOSED_COPY) {
@@ -490,9 +515,11 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
         inq_findings_text(f, "%s %s %s", what, inq_findings_time(f, candidate->own_ns),
                           inq_account_per(f->report->account));
     finding->expected =
-        inq_findings_text(f, "%s, %s%s", inq_findings_time(f, candidate->peers_ns),
-                          candidate->rotates ? "without the pauses" : "the median of ",
-                          candidate->rotates ? "" : peers_of(candidate));
+        candidate->everywhere
+            ? "none"
+            : inq_findings_text(f, "%s, %s%s", inq_findings_time(f, candidate->peers_ns),
+                                candidate->rotates ? "without the pauses" : "the median of ",
+                                candidate->rotates ? "" : peers_of(candidate));
 }
 
 static const char *detail(struct inq_findings *f, const struct inq_candidate *candidate,

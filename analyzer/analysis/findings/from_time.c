@@ -340,27 +340,6 @@ static void add_view(struct inq_findings *f, const struct view *view, const stru
     }
 }
 
-static void from_view(struct inq_findings *f, const struct view *view)
-{
-    const struct inq_account *a = f->report->account;
-    const struct host_work *work = NULL;
-    struct left left = {.all_ns = a->class_ns[view->cls], .whose = ""};
-
-    if (view->too != view->cls) {
-        left.all_ns += a->class_ns[view->too];
-    }
-    left.ns = left.all_ns;
-    if (view->cls == INQ_ACCOUNT_HOST) {
-        left.told_ns = late_hosts_ns(f, &left.whose);
-        left.all_ns -= left.told_ns;
-        left.ns = left.all_ns;
-        work = work_of_hosts(a, left.told_ns, &left.ns);
-        left.all_ns = work != NULL && f->report->pipeline == NULL ? left.ns : left.all_ns;
-    }
-    struct view narrow = work != NULL ? narrowed(f, view, work) : *view;
-    add_view(f, &narrow, &left);
-}
-
 /* Lengths of the judged steps into `steps`; how many. */
 static size_t list_steps(const struct inq_account *a, double *steps)
 {
@@ -409,18 +388,6 @@ static bool is_out(const struct inq_account *a, size_t s, int64_t limit_ns)
     return a->steps[s].judged && a->steps[s].length_ns > limit_ns;
 }
 
-/* Why the step is so long; "" not known. */
-static const char *why_long(struct inq_findings *f, size_t s, int64_t median_ns)
-{
-    const struct inq_account *a = f->report->account;
-    const char *why = "";
-    int64_t more_ns = a->steps[s].length_ns - median_ns;
-    if (inq_account_explain_step(a, s, more_ns, f->arena, &why, NULL) != INQ_OK) {
-        f->no_memory = true;
-    }
-    return why;
-}
-
 /* Steps out of line: above `limit_ns`, they lose `lost_ns` in all against the median. */
 struct long_steps {
     int64_t limit_ns, median_ns, lost_ns;
@@ -441,6 +408,76 @@ static struct long_steps find_long_steps(const struct inq_account *a)
         }
     }
     return out;
+}
+
+/* Whether long steps are told by themselves. */
+static bool are_told(const struct inq_report *report, const struct long_steps *out)
+{
+    return out->n > 0 &&
+           !is_explained(report, out->lost_ns / (int64_t)report->account->steps_judged);
+}
+
+/* What long steps have of the class beyond what the others have, per rank and step of all: a
+ * checkpoint is told as such a step, and says nothing of how the job goes in the others. */
+static int64_t long_steps_ns(const struct inq_report *report, enum inq_account_class cls)
+{
+    const struct inq_account *a = report->account;
+    struct long_steps out = find_long_steps(a);
+    double sum_ns[2] = {0.0, 0.0};
+    double n[2] = {0.0, 0.0};
+
+    for (size_t i = 0; are_told(report, &out) && i < a->n_ranks * a->n_steps; i++) {
+        if (a->cells[i].judged) {
+            size_t k = is_out(a, i % a->n_steps, out.limit_ns);
+            sum_ns[k] += (double)a->cells[i].ns[cls];
+            n[k]++;
+        }
+    }
+    double more_ns = n[0] > 0.0 && n[1] > 0.0 ? sum_ns[1] - sum_ns[0] / n[0] * n[1] : 0.0;
+    return more_ns > 0.0 ? (int64_t)llround(more_ns / (n[0] + n[1])) : 0;
+}
+
+static void from_view(struct inq_findings *f, const struct view *view)
+{
+    const struct inq_account *a = f->report->account;
+    const struct host_work *work = NULL;
+    struct left left = {.all_ns = a->class_ns[view->cls], .whose = ""};
+
+    if (view->too != view->cls) {
+        left.all_ns += a->class_ns[view->too];
+    } else {
+        left.told_ns = long_steps_ns(f->report, view->cls);
+        left.whose = left.told_ns > 0 ? "the long steps" : "";
+    }
+    left.all_ns -= left.told_ns;
+    left.ns = left.all_ns;
+    if (view->cls == INQ_ACCOUNT_HOST) {
+        const char *whose;
+        int64_t late_ns = late_hosts_ns(f, &whose);
+        left.whose = whose[0] == '\0' ? left.whose
+                     : left.whose[0] == '\0'
+                         ? whose
+                         : inq_findings_text(f, "%s and of %s", whose, left.whose);
+        left.told_ns += late_ns;
+        left.all_ns -= late_ns;
+        left.ns = left.all_ns;
+        work = work_of_hosts(a, left.told_ns, &left.ns);
+        left.all_ns = work != NULL && f->report->pipeline == NULL ? left.ns : left.all_ns;
+    }
+    struct view narrow = work != NULL ? narrowed(f, view, work) : *view;
+    add_view(f, &narrow, &left);
+}
+
+/* Why the step is so long; "" not known. */
+static const char *why_long(struct inq_findings *f, size_t s, int64_t median_ns)
+{
+    const struct inq_account *a = f->report->account;
+    const char *why = "";
+    int64_t more_ns = a->steps[s].length_ns - median_ns;
+    if (inq_account_explain_step(a, s, more_ns, f->arena, &why, NULL) != INQ_OK) {
+        f->no_memory = true;
+    }
+    return why;
 }
 
 /* Of more steps nobody reads why; each is looked for in all annotations. */
@@ -529,7 +566,7 @@ static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
     const struct inq_account *a = f->report->account;
     struct long_steps out = find_long_steps(a);
 
-    if (out.n == 0 || is_explained(f->report, out.lost_ns / (int64_t)a->steps_judged)) {
+    if (!are_told(f->report, &out)) {
         return;
     }
     struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_STEP_OUTLIER);
@@ -547,6 +584,9 @@ static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
     finding->detail =
         inq_findings_text(f, "Measured %s; expected %s.", finding->measured, finding->expected);
     say_why_long(f, &out, finding);
+    finding->title = inq_findings_text(f, "%s, which costs %s %s (%s)", finding->title,
+                                       inq_findings_time(f, finding->cost_ns_per_step),
+                                       inq_account_per(a), inq_findings_percent(f, finding->share));
 }
 
 void inq_findings_from_time(const struct inq_trace *trace, struct inq_findings *findings)

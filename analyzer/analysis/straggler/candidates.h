@@ -45,8 +45,8 @@ inq_candidates_find inq_candidates_of_imbalance;
 /* GPUs that are slow in some steps only, which no mean tells; at most one per rank (transient.c).
  */
 inq_candidates_find inq_candidates_of_transients;
-/* The hosts that pause in turn, none of them often enough to stand out: at most one
- * (candidates_pauses.c). */
+/* The hosts that pause in turn, none of them often enough to stand out, or in most of their steps:
+ * at most one. Takes out hosts that are late in few steps by chance (candidates_pauses.c). */
 inq_candidates_find inq_candidates_of_pauses;
 /* Slow links: one when all meet in the same ranks, else one per set of ranks (slow_link.c). */
 inq_candidates_find inq_candidates_of_links;

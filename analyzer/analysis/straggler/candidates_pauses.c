@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that pause in turn, as one candidate. When every rank collects its garbage in a step of its
- * own, all wait in nearly every step, and no rank is late more often than the others: only the
- * pauses themselves stand out. */
+/* Hosts that pause, as one candidate: in most of their steps (silences.c), or in turn. When every
+ * rank collects its garbage in a step of its own, all wait in nearly every step, and no rank is
+ * late more often than the others: only the pauses themselves stand out. */
 #include "analysis/straggler/candidates.h"
 
 #include "analysis/straggler/host_gaps.h"
+#include "analysis/straggler/silences.h"
 #include "analysis/straggler/straggler.h"
 #include "base/arena.h"
 #include "base/mem.h"
@@ -342,37 +343,9 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
 
 /* ---- pauses that others hide ----------------------------------------------------------------- */
 
-/* Starts and ends of a rank's GPU work, each ascending. */
-struct work {
-    int64_t *starts, *ends;
-    size_t n;
-};
-
-static void sort_work(const struct inq_events *events, struct work *work)
-{
-    work->n = 0;
-    for (size_t i = 0; i < events->n; i++) {
-        if (inq_row_is_work(events, i)) {
-            work->starts[work->n] = events->start_ns[i];
-            work->ends[work->n++] = events->start_ns[i] + events->dur_ns[i];
-        }
-    }
-    inq_sort_i64(work->starts, work->n);
-    inq_sort_i64(work->ends, work->n);
-}
-
-/* Whether the GPU finished all that it had just before: the host had waited for it. One that has
- * other work to do ends some of it before any call. */
-static bool waited_for_gpu(const struct work *work, int64_t ns)
-{
-    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
-    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
-    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
-}
-
 /* The longest time without a call of each step of a rank; 0 where there is none. Time within a call
  * is none: it may wait for the GPU; nor is a wait for it that no call says. */
-static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct work *work,
+static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct inq_busy *work,
                           int64_t *silence)
 {
     const struct inq_calls *calls = &trace->ranks[rank].calls;
@@ -387,14 +360,14 @@ static void find_silences(const struct inq_trace *trace, uint32_t rank, const st
         }
         bool same = calls->lane[i] == calls->lane[i - 1] && s < trace->n_steps &&
                     trace->steps[s].rank_start_ns[rank] <= calls->start_ns[i];
-        if (same && ns > silence[s] && !waited_for_gpu(work, calls->start_ns[i])) {
+        if (same && ns > silence[s] && !inq_busy_is_done(work, calls->start_ns[i])) {
             silence[s] = ns;
         }
     }
 }
 
 /* Whether a rank's calls show a pause like those that were seen, beyond what its silences vary. */
-static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct work *work,
+static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct inq_busy *work,
                           int64_t *silence)
 {
     const struct inq_step_stats *cells = p->q->cells;
@@ -419,26 +392,20 @@ static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct wo
 static int find_hidden(struct pauses *p, struct inq_err *err)
 {
     const struct inq_trace *trace = p->q->trace;
-    size_t most = 0;
-
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
-    }
+    struct inq_busy work = {0};
     int64_t *silence = inq_mem_alloc((trace->n_steps + 1) * sizeof(*silence));
-    struct work work = {.starts = inq_mem_alloc((2 * most + 1) * sizeof(*work.starts))};
-    work.ends = work.starts ? work.starts + most : NULL;
-    int code = silence && work.starts
-                   ? INQ_OK
-                   : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
+    int code = silence ? inq_busy_init(&work, trace, err)
+                       : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
+
     for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
         if (!p->known[r] && !pauses_ever(p, r)) {
-            sort_work(&trace->ranks[r].events, &work);
+            inq_busy_load(&work, &trace->ranks[r].events);
             p->hidden[r] = pauses_unseen(p, r, &work, silence);
             p->n_ranks += p->hidden[r];
         }
     }
     inq_mem_free(silence);
-    inq_mem_free(work.starts);
+    inq_busy_release(&work);
     return code;
 }
 
@@ -452,28 +419,28 @@ static bool is_collection(const char *name)
 }
 
 /* The longest gap of the rank as evidence, and what its host was in. */
-static int add_gap(const struct pauses *p, uint32_t rank, struct inq_candidate *candidate,
+static int add_gap(const struct inq_inquiry *q, uint32_t rank, struct inq_candidate *candidate,
                    struct inq_err *err)
 {
     struct inq_host_gaps gaps;
-    int code = inq_host_gaps_find(p->q->trace, p->q->cells, rank, &gaps, err);
+    int code = inq_host_gaps_find(q->trace, q->cells, rank, &gaps, err);
 
     if (code != INQ_OK || gaps.n == 0) {
         return code;
     }
-    const char *running = inq_trace_str(p->q->trace, gaps.at[0].running);
+    const char *running = inq_trace_str(q->trace, gaps.at[0].running);
     candidate->running = candidate->running[0] == '\0' ? running : candidate->running;
     candidate->launches_known = candidate->launches_known || gaps.at[0].launch_ns != INQ_TIME_NONE;
     if (candidate->n_evidence == INQ_HOST_GAPS) {
         return INQ_OK;
     }
-    const char *what = inq_arena_asprintf(p->q->arena, "%s idle while its host paused",
-                                          inq_rank_device(p->q->trace, &p->q->trace->ranks[rank]));
+    const char *what = inq_arena_asprintf(q->arena, "%s idle while its host paused",
+                                          inq_rank_device(q->trace, &q->trace->ranks[rank]));
     if (what == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     candidate->evidence[candidate->n_evidence++] = (struct inq_evidence){
-        p->q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns, gaps.at[0].end_ns, what};
+        q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns, gaps.at[0].end_ns, what};
     return INQ_OK;
 }
 
@@ -512,23 +479,28 @@ static void set_kind(const struct pauses *p, struct inq_candidate *candidate)
     candidate->confidence = alike ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED;
 }
 
-static int make(const struct pauses *p, struct inq_candidate *candidate, struct inq_err *err)
+static int init_candidate(const struct inq_inquiry *q, size_t n_ranks,
+                          struct inq_candidate *candidate, struct inq_err *err)
 {
-    int code = INQ_OK;
-
     *candidate = (struct inq_candidate){
         .group = INQ_NONE, .stage = -1, .ratio = (double)NAN, .running = "", .rotates = true};
-    candidate->ranks = inq_arena_array(p->q->arena, p->n_ranks, sizeof(*candidate->ranks));
-    candidate->evidence = inq_arena_array(p->q->arena, INQ_HOST_GAPS, sizeof(*candidate->evidence));
-    if (!candidate->ranks || !candidate->evidence) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
-    }
+    candidate->ranks = inq_arena_array(q->arena, n_ranks, sizeof(*candidate->ranks));
+    candidate->evidence = inq_arena_array(q->arena, INQ_HOST_GAPS, sizeof(*candidate->evidence));
+    return candidate->ranks && candidate->evidence
+               ? INQ_OK
+               : inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
+}
+
+static int make(const struct pauses *p, struct inq_candidate *candidate, struct inq_err *err)
+{
+    int code = init_candidate(p->q, p->n_ranks, candidate, err);
+
     for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
         if (p->hidden[r]) {
             candidate->ranks[candidate->n_ranks++] = r;
         } else if (pauses_ever(p, r)) {
             candidate->ranks[candidate->n_ranks++] = r;
-            code = add_gap(p, r, candidate, err);
+            code = add_gap(p->q, r, candidate, err);
         }
     }
     set_times(p, candidate);
@@ -576,8 +548,74 @@ static int find(struct pauses *p, struct inq_candidate *candidates, size_t *n, s
     return code;
 }
 
-int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution *found,
-                             struct inq_err *err)
+/* ---- pauses in most steps ---------------------------------------------------------------------
+ */
+
+/* Ranks with pauses, in ascending order, and what these take of a step: the longest of each step
+ * is what all wait for. */
+static int count_silences(const struct inq_inquiry *q, const struct inq_silences *silences,
+                          struct inq_candidate *candidate, struct inq_err *err)
+{
+    const struct inq_step_stats *cells = q->cells;
+    size_t steps = cells->n_steps - cells->first_step;
+    int64_t sum_ns = 0;
+    int64_t worst_ns = 0;
+    uint64_t judged = 0;
+    int code = INQ_OK;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        int64_t most_ns = 0;
+        for (uint32_t r = 0; r < cells->n_ranks; r++) {
+            size_t n;
+            int64_t ns = inq_silences_in_step(silences, q->trace, r, s, &n);
+            candidate->pauses += n;
+            sum_ns += ns;
+            most_ns = ns > most_ns ? ns : most_ns;
+            judged += inq_step_stat_at(cells, r, s)->valid;
+        }
+        worst_ns += most_ns;
+    }
+    for (uint32_t r = 0; code == INQ_OK && r < cells->n_ranks; r++) {
+        size_t with = 0;
+        for (size_t s = cells->first_step; s < cells->n_steps && with == 0; s++) {
+            (void)inq_silences_in_step(silences, q->trace, r, s, &with);
+        }
+        if (with > 0) {
+            candidate->ranks[candidate->n_ranks++] = r;
+            code = add_gap(q, r, candidate, err);
+        }
+    }
+    candidate->late_ns = sum_ns / (int64_t)candidate->pauses;
+    candidate->own_ns = sum_ns / (int64_t)judged; /* a host that is ahead hides some of it */
+    candidate->steps = steps;
+    candidate->step_ns = (int64_t)llround(q->delays->step_ns);
+    candidate->cost_ns_per_step = worst_ns / (int64_t)steps;
+    return code;
+}
+
+static int find_everywhere(const struct inq_inquiry *q, const struct inq_silences *silences,
+                           struct inq_attribution *found, struct inq_err *err)
+{
+    struct inq_candidate *candidate = &found->candidates[found->n_candidates];
+    int code = init_candidate(q, q->cells->n_ranks, candidate, err);
+
+    candidate->everywhere = true;
+    if (code == INQ_OK) {
+        code = count_silences(q, silences, candidate, err);
+    }
+    if (code == INQ_OK) {
+        candidate->kind =
+            is_collection(candidate->running) ? INQ_FINDING_UNPLANNED_GC : INQ_FINDING_LATE_HOST;
+        candidate->confidence = INQ_CONFIDENCE_SUPPORTED;
+        inq_arrivals_of(q->trace, candidate->ranks, candidate->n_ranks, &candidate->last_arrivals,
+                        &candidate->waits);
+        found->n_candidates++;
+    }
+    return code;
+}
+
+static int find_in_turn(const struct inq_inquiry *q, struct inq_attribution *found,
+                        struct inq_err *err)
 {
     size_t n_ranks = q->cells->n_ranks;
     size_t n_cells = n_ranks * q->cells->n_steps;
@@ -599,5 +637,87 @@ int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution
     }
     inq_mem_free(p.idle);
     inq_mem_free(p.known);
+    return code;
+}
+
+/* ---- chance ------------------------------------------------------------------------------------
+ */
+
+/* The step in which the rank has the time; n_steps: none. */
+static size_t step_at(const struct inq_inquiry *q, uint32_t rank, int64_t ns)
+{
+    size_t s = q->cells->first_step;
+
+    while (s < q->cells->n_steps && !(inq_step_stat_at(q->cells, rank, s)->valid &&
+                                      q->trace->steps[s].rank_start_ns[rank] <= ns &&
+                                      ns <= q->trace->steps[s].rank_end_ns[rank])) {
+        s++;
+    }
+    return s;
+}
+
+/* Time within calls, of all between two moments. */
+static int64_t called_ns(const struct inq_calls *calls, int64_t from_ns, int64_t to_ns)
+{
+    int64_t sum_ns = 0;
+
+    for (size_t i = 0; i < calls->n && calls->start_ns[i] < to_ns; i++) {
+        int64_t end_ns = calls->start_ns[i] + calls->dur_ns[i];
+        int64_t begin_ns = calls->start_ns[i] > from_ns ? calls->start_ns[i] : from_ns;
+        int64_t over_ns = (end_ns < to_ns ? end_ns : to_ns) - begin_ns;
+        sum_ns += over_ns > 0 ? over_ns : 0;
+    }
+    return sum_ns;
+}
+
+/* Whether a host that is late now and then did no more in its longest gap than hosts of the run
+ * take there by chance. Where hosts run ahead of their GPUs, most steps hide how their times vary,
+ * and one that begins with an idle GPU shows it. */
+static bool is_chance(const struct inq_inquiry *q, const struct inq_silences *silences,
+                      const struct inq_candidate *c)
+{
+    if (c->kind != INQ_FINDING_LATE_HOST || c->n_ranks != 1 || c->rotates || c->spread ||
+        !c->launches_known || c->n_evidence == 0 || c->steps_seen == 0 ||
+        2 * c->steps_seen >= c->steps) {
+        return false;
+    }
+    uint32_t rank = c->ranks[0];
+    const struct inq_evidence *gap = &c->evidence[0];
+    size_t s = step_at(q, rank, gap->end_ns);
+    if (s == q->cells->n_steps || !silences->known[rank * q->cells->n_steps + s] ||
+        2 * called_ns(&q->trace->ranks[rank].calls, gap->start_ns, gap->end_ns) >=
+            gap->end_ns - gap->start_ns) {
+        return false;
+    }
+    size_t n;
+    (void)inq_silences_in_step(silences, q->trace, rank, s, &n);
+    return n == 0;
+}
+
+static void drop_chance(const struct inq_inquiry *q, const struct inq_silences *silences,
+                        struct inq_attribution *found)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < found->n_candidates; i++) {
+        if (!is_chance(q, silences, &found->candidates[i])) {
+            found->candidates[kept++] = found->candidates[i];
+        }
+    }
+    found->n_candidates = kept;
+}
+
+int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution *found,
+                             struct inq_err *err)
+{
+    struct inq_silences silences;
+    int code = inq_silences_find(q->trace, q->cells, q->roles, &silences, err);
+
+    if (code == INQ_OK) {
+        drop_chance(q, &silences, found);
+        code = silences.everywhere ? find_everywhere(q, &silences, found, err)
+                                   : find_in_turn(q, found, err);
+    }
+    inq_silences_release(&silences);
     return code;
 }

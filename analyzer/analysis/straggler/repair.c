@@ -3,6 +3,7 @@
 #include "analysis/straggler/repair.h"
 #include "analysis/measure/measure.h"
 #include "analysis/straggler/even.h"
+#include "analysis/straggler/silences.h"
 #include "analysis/straggler/stretches.h"
 #include "analysis/straggler/transient.h"
 #include "base/hash.h"
@@ -437,6 +438,38 @@ static void lower_levels(const struct inq_repairing *x, const int64_t *sums, con
     }
 }
 
+static bool is_any_left(const struct inq_repairing *x)
+{
+    for (size_t r = 0; r < x->n_ranks; r++) {
+        if (!x->study->chosen[r]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where all hosts are chosen and pause in most of their steps, their other steps do not tell what
+ * is usual, but other places do. */
+static int cut_silences(struct inq_repairing *x, bool *done, struct inq_err *err)
+{
+    const struct inq_study *study = x->study;
+    struct inq_silences silences = {0};
+    int code = is_any_left(x)
+                   ? INQ_OK
+                   : inq_silences_find(study->trace, &study->cells, &study->roles, &silences, err);
+    *done = code == INQ_OK && silences.everywhere;
+    for (size_t i = 0; *done && i < x->n_ops; i++) {
+        const struct inq_trace_op *what = &x->run->g.ops[i];
+        int64_t ns = what->host ? silences.pause_ns[silences.first[what->rank] + what->row] : 0;
+        if (ns > 0 && inq_counterfactual_judged(x->run, i)) {
+            int64_t part = host_part(x->run, i);
+            cut(x, i, part > ns ? part - ns : 0);
+        }
+    }
+    inq_silences_release(&silences);
+    return code;
+}
+
 /* Cuts the longest pauses of the chosen hosts: to what is usual, or (`by_ns` [n_ranks * n_steps])
  * by so much. */
 static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct inq_err *err)
@@ -446,7 +479,11 @@ static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct in
     size_t *start = inq_mem_zalloc(n + 3, sizeof *start);
     int64_t *part = inq_mem_alloc((x->n_ops + 1) * sizeof *part);
     int code = sums != NULL && start != NULL && part != NULL ? INQ_OK : no_memory(err);
-    if (code == INQ_OK) {
+    bool done = false;
+    if (code == INQ_OK && by_ns == NULL) {
+        code = cut_silences(x, &done, err);
+    }
+    if (code == INQ_OK && !done) {
         int64_t *level = sums + n;
         for (size_t i = 0; i < x->n_ops; i++) {
             int64_t ns = host_part(x->run, i);

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts that pause in most of their steps, each time at another place: the usual step of a rank,
+ * and that of its peers, has a pause then, so that no step stands out. But a host runs the same
+ * program in each step, and at each place of it nearly all steps go on without a pause. */
+#include "analysis/straggler/silences.h"
+
+#include "analysis/straggler/straggler.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A pause is this part of a step at least: as much as a cause must cost to be told. */
+#define PAUSE_SHARE INQ_STRAGGLER_COST_SHARE
+/* Hosts' times differ by factors. What is shorter than this is not told apart. */
+#define LEAST_NS 1000.0
+/* Beyond chance: of 50 steps of all ranks, one in a hundred runs has one silence at a place that is
+ * so far from the usual (one-sided p = 2.3e-4). Pauses in most steps take far more than one. */
+#define PAUSE_SIGMAS 3.5
+/* Of fewer steps of a role, one pause is a fourth of what is usual at a place. */
+enum { LEAST_STEPS = 5 };
+/* Where this part of the ranks pauses in more than this part of their steps, the usual step has a
+ * pause, and shows none. */
+#define MOST_PART 0.5
+
+/* ---- GPU work -------------------------------------------------------------------------------- */
+
+int inq_busy_init(struct inq_busy *work, const struct inq_trace *trace, struct inq_err *err)
+{
+    size_t most = 0;
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
+    }
+    *work = (struct inq_busy){.starts = inq_mem_alloc((2 * most + 1) * sizeof(*work->starts))};
+    work->ends = work->starts ? work->starts + most : NULL;
+    return work->starts ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for %zu events", most);
+}
+
+void inq_busy_load(struct inq_busy *work, const struct inq_events *events)
+{
+    work->n = 0;
+    for (size_t i = 0; i < events->n; i++) {
+        if (inq_row_is_work(events, i)) {
+            work->starts[work->n] = events->start_ns[i];
+            work->ends[work->n++] = events->start_ns[i] + events->dur_ns[i];
+        }
+    }
+    inq_sort_i64(work->starts, work->n);
+    inq_sort_i64(work->ends, work->n);
+}
+
+void inq_busy_release(struct inq_busy *work)
+{
+    inq_mem_free(work->starts);
+    *work = (struct inq_busy){0};
+}
+
+bool inq_busy_is_done(const struct inq_busy *work, int64_t ns)
+{
+    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
+    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
+    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
+}
+
+/* ---- silences -------------------------------------------------------------------------------- */
+
+struct search {
+    const struct inq_trace *trace;
+    const struct inq_step_stats *cells;
+    const struct inq_peer_groups *roles;
+    struct inq_silences *silences;
+    size_t *from, *n; /* [n_ranks * n_steps] the calls of each step, by their first */
+    int64_t *usual;   /* [most calls of a step] silence at each place */
+    int64_t *space;   /* [n_ranks * n_steps] */
+    double *off;      /* [all calls] logarithms of silences over the usual */
+};
+
+static size_t most_calls(const struct search *x)
+{
+    size_t most = 0;
+    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+        most = x->n[k] > most ? x->n[k] : most;
+    }
+    return most;
+}
+
+/* How long the process made no call before each one. Time within a call is no silence: it may wait
+ * for the GPU. */
+static void measure_silences(const struct search *x, uint32_t rank)
+{
+    const struct inq_calls *calls = &x->trace->ranks[rank].calls;
+    int64_t *silence = &x->silences->pause_ns[x->silences->first[rank]];
+    int64_t reach_ns = calls->n > 0 ? calls->start_ns[0] : 0;
+
+    for (size_t i = 0; i < calls->n; i++) {
+        int64_t end_ns = calls->start_ns[i] + calls->dur_ns[i];
+        silence[i] = calls->start_ns[i] > reach_ns ? calls->start_ns[i] - reach_ns : 0;
+        reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+    }
+}
+
+/* Waits for the GPU that no call says are no pauses. */
+static int drop_waits(const struct search *x, struct inq_err *err)
+{
+    struct inq_busy work = {0};
+    int code = inq_busy_init(&work, x->trace, err);
+
+    for (uint32_t r = 0; code == INQ_OK && r < x->cells->n_ranks; r++) {
+        const struct inq_calls *calls = &x->trace->ranks[r].calls;
+        int64_t *pause = &x->silences->pause_ns[x->silences->first[r]];
+        inq_busy_load(&work, &x->trace->ranks[r].events);
+        for (size_t i = 0; i < calls->n; i++) {
+            bool wait = pause[i] > 0 && inq_busy_is_done(&work, calls->start_ns[i]);
+            pause[i] = wait ? 0 : pause[i];
+        }
+    }
+    inq_busy_release(&work);
+    return code;
+}
+
+static void find_steps(const struct search *x, uint32_t rank)
+{
+    const struct inq_calls *calls = &x->trace->ranks[rank].calls;
+
+    for (size_t s = x->cells->first_step; s < x->cells->n_steps; s++) {
+        const struct inq_step *step = &x->trace->steps[s];
+        size_t k = rank * x->cells->n_steps + s;
+        if (inq_step_stat_at(x->cells, rank, s)->valid &&
+            step->rank_start_ns[rank] != INQ_TIME_NONE &&
+            step->rank_end_ns[rank] != INQ_TIME_NONE) {
+            x->from[k] =
+                inq_first_from_i64(calls->start_ns, 0, calls->n, step->rank_start_ns[rank]);
+            x->n[k] =
+                inq_first_from_i64(calls->start_ns, x->from[k], calls->n, step->rank_end_ns[rank]) -
+                x->from[k];
+        }
+    }
+}
+
+/* How many calls most steps of a role have; *steps: so many steps. */
+static size_t calls_of(const struct search *x, size_t role, size_t *steps)
+{
+    size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
+    size_t n = 0;
+
+    *steps = 0;
+    for (size_t k = 0; k < n_cells; k++) {
+        if (x->n[k] > 0 && x->roles->of[k / x->cells->n_steps] == role) {
+            x->space[n++] = (int64_t)x->n[k];
+        }
+    }
+    int64_t usual = n > 0 ? inq_lower_median_i64(x->space, n) : 0;
+    for (size_t i = 0; i < n; i++) {
+        *steps += x->space[i] == usual;
+    }
+    return (size_t)usual;
+}
+
+static bool is_of(const struct search *x, size_t k, size_t role, size_t n_calls)
+{
+    return x->n[k] == n_calls && x->roles->of[k / x->cells->n_steps] == role;
+}
+
+static int64_t *silence_at(const struct search *x, size_t k, size_t place)
+{
+    return &x->silences->pause_ns[x->silences->first[k / x->cells->n_steps] + x->from[k] + place];
+}
+
+static double times(const struct search *x, size_t place, int64_t ns)
+{
+    return log(((double)ns + LEAST_NS) / ((double)x->usual[place] + LEAST_NS));
+}
+
+/* What chance explains of the silences at some places, as a logarithm, from how they vary. */
+static double limit_of(const struct search *x, size_t role, size_t n_calls, size_t first,
+                       size_t end)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+        for (size_t i = first; is_of(x, k, role, n_calls) && i < end; i++) {
+            x->off[n++] = times(x, i, *silence_at(x, k, i));
+        }
+    }
+    return PAUSE_SIGMAS * INQ_MAD_SIGMA * inq_mad(x->off, n, 0.0);
+}
+
+/* Leaves of each silence what is a pause: beyond what those of all places vary by, and of this one,
+ * where the host does what varies more than launching. */
+static void keep_pauses(const struct search *x, size_t role, size_t n_calls, double least_ns)
+{
+    double limit = limit_of(x, role, n_calls, 0, n_calls);
+
+    for (size_t i = 0; i < n_calls; i++) {
+        double here = fmax(limit, limit_of(x, role, n_calls, i, i + 1));
+        for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+            if (is_of(x, k, role, n_calls)) {
+                int64_t *ns = silence_at(x, k, i);
+                double more_ns = (double)(*ns - x->usual[i]);
+                bool pause = more_ns >= least_ns && times(x, i, *ns) >= here;
+                *ns = pause ? *ns - x->usual[i] : 0;
+            }
+        }
+    }
+}
+
+static void compare_role(const struct search *x, size_t role, double least_ns)
+{
+    size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
+    size_t steps;
+    size_t n_calls = calls_of(x, role, &steps);
+    bool known = steps >= LEAST_STEPS;
+
+    for (size_t i = 0; known && i < n_calls; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < n_cells; k++) {
+            if (is_of(x, k, role, n_calls)) {
+                x->space[n++] = *silence_at(x, k, i);
+            }
+        }
+        x->usual[i] = inq_lower_median_i64(x->space, n);
+    }
+    if (known) {
+        keep_pauses(x, role, n_calls, least_ns);
+    }
+    for (size_t k = 0; k < n_cells; k++) { /* steps of other programs tell nothing */
+        bool of_role = x->roles->of[k / x->cells->n_steps] == role;
+        bool other = of_role && !(known && x->n[k] == n_calls);
+        x->silences->known[k] = x->silences->known[k] || (of_role && !other && n_calls > 0);
+        for (size_t i = 0; other && i < x->n[k]; i++) {
+            *silence_at(x, k, i) = 0;
+        }
+    }
+}
+
+/* Silences outside judged steps are no pauses. */
+static void clear_outside(const struct search *x, uint32_t rank)
+{
+    int64_t *pause = &x->silences->pause_ns[x->silences->first[rank]];
+    size_t done = 0;
+
+    for (size_t s = 0; s < x->cells->n_steps; s++) {
+        size_t k = rank * x->cells->n_steps + s;
+        if (x->n[k] > 0 && x->from[k] >= done) {
+            memset(pause + done, 0, (x->from[k] - done) * sizeof *pause);
+            done = x->from[k] + x->n[k];
+        }
+    }
+    memset(pause + done, 0, (x->trace->ranks[rank].calls.n - done) * sizeof *pause);
+}
+
+static bool are_everywhere(const struct search *x)
+{
+    size_t ranks = 0;
+
+    for (uint32_t r = 0; r < x->cells->n_ranks; r++) {
+        size_t steps = 0;
+        size_t with = 0;
+        for (size_t s = x->cells->first_step; s < x->cells->n_steps; s++) {
+            size_t n = 0;
+            (void)inq_silences_in_step(x->silences, x->trace, r, s, &n);
+            steps += inq_step_stat_at(x->cells, r, s)->valid;
+            with += n > 0;
+        }
+        ranks += (double)with > MOST_PART * (double)steps;
+    }
+    return ranks > 0 && (double)ranks >= MOST_PART * (double)x->cells->n_ranks;
+}
+
+static double step_ns(const struct inq_step_stats *cells)
+{
+    double sum_ns = 0.0;
+    double n = 0.0;
+
+    for (size_t k = 0; k < cells->n_ranks * cells->n_steps; k++) {
+        const struct inq_step_stat *cell =
+            inq_step_stat_at(cells, k / cells->n_steps, k % cells->n_steps);
+        bool judged = cell->valid && k % cells->n_steps >= cells->first_step;
+        sum_ns += judged ? (double)(cell->end_ns - cell->start_ns) : 0.0;
+        n += judged;
+    }
+    return n > 0.0 ? sum_ns / n : (double)INFINITY;
+}
+
+static int search(struct search *x, struct inq_err *err)
+{
+    size_t most = most_calls(x);
+    size_t n_calls = x->silences->first[x->cells->n_ranks];
+
+    x->usual = inq_mem_alloc((most + 1) * sizeof *x->usual);
+    x->off = inq_mem_alloc((n_calls + 1) * sizeof *x->off);
+    if (x->usual == NULL || x->off == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu calls", n_calls);
+    }
+    for (uint32_t r = 0; r < x->cells->n_ranks; r++) {
+        measure_silences(x, r);
+        clear_outside(x, r);
+    }
+    for (size_t role = 0; role < x->roles->n; role++) {
+        compare_role(x, role, PAUSE_SHARE * step_ns(x->cells));
+    }
+    int code = are_everywhere(x) ? drop_waits(x, err) : INQ_OK;
+    x->silences->everywhere = code == INQ_OK && are_everywhere(x);
+    return code;
+}
+
+int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                      const struct inq_peer_groups *roles, struct inq_silences *silences,
+                      struct inq_err *err)
+{
+    size_t n_cells = cells->n_ranks * cells->n_steps;
+    struct search x = {.trace = trace, .cells = cells, .roles = roles, .silences = silences};
+    int code = INQ_OK;
+
+    *silences = (struct inq_silences){0};
+    silences->first = inq_mem_zalloc(cells->n_ranks + 1, sizeof *silences->first);
+    for (size_t r = 0; silences->first != NULL && r < cells->n_ranks; r++) {
+        silences->first[r + 1] = silences->first[r] + trace->ranks[r].calls.n;
+    }
+    silences->known = inq_mem_zalloc(n_cells + 1, sizeof *silences->known);
+    x.from = inq_mem_zalloc(2 * n_cells + 1, sizeof *x.from);
+    x.space = inq_mem_alloc((n_cells + 1) * sizeof *x.space);
+    if (silences->first != NULL) {
+        silences->pause_ns =
+            inq_mem_zalloc(silences->first[cells->n_ranks] + 1, sizeof *silences->pause_ns);
+    }
+    if (silences->pause_ns == NULL || silences->known == NULL || x.from == NULL ||
+        x.space == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", cells->n_ranks);
+    } else if (!cells->one_step) {
+        x.n = x.from + n_cells;
+        for (uint32_t r = 0; r < cells->n_ranks; r++) {
+            find_steps(&x, r);
+        }
+        code = search(&x, err);
+    }
+    inq_mem_free(x.from);
+    inq_mem_free(x.space);
+    inq_mem_free(x.usual);
+    inq_mem_free(x.off);
+    return code;
+}
+
+void inq_silences_release(struct inq_silences *silences)
+{
+    inq_mem_free(silences->first);
+    inq_mem_free(silences->pause_ns);
+    inq_mem_free(silences->known);
+    *silences = (struct inq_silences){0};
+}
+
+int64_t inq_silences_in_step(const struct inq_silences *silences, const struct inq_trace *trace,
+                             uint32_t rank, size_t step, size_t *n)
+{
+    const struct inq_calls *calls = &trace->ranks[rank].calls;
+    const int64_t *pause = &silences->pause_ns[silences->first[rank]];
+    int64_t begin_ns = trace->steps[step].rank_start_ns[rank];
+    int64_t end_ns = trace->steps[step].rank_end_ns[rank];
+    int64_t sum_ns = 0;
+
+    *n = 0;
+    if (begin_ns == INQ_TIME_NONE || end_ns == INQ_TIME_NONE) {
+        return 0;
+    }
+    for (size_t i = inq_first_from_i64(calls->start_ns, 0, calls->n, begin_ns);
+         i < calls->n && calls->start_ns[i] < end_ns; i++) {
+        sum_ns += pause[i];
+        *n += pause[i] > 0;
+    }
+    return sum_ns;
+}

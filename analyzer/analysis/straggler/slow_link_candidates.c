@@ -235,6 +235,31 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_link *li
     return INQ_OK;
 }
 
+/* The ranks that all links have in common that cost so much, or those of the host that all leave;
+ * 0: there are none. Where a link that is too small for a finding is elsewhere, as one of few
+ * transfers whose ends were mistaken, those that are large enough are asked for by themselves. */
+static size_t find_common(const struct inq_inquiry *q, double least_ns, uint32_t *ranks,
+                          size_t *counting, bool *to_others)
+{
+    const struct inq_links *links = q->links;
+    size_t n = 0;
+    size_t common = 0;
+
+    while (n < links->n && links->at[n].cost_ns >= least_ns) {
+        n++;
+    }
+    *counting = n;
+    *to_others = false;
+    if (n > 1) {
+        common = common_ranks(q, links->at, n, ranks);
+        *to_others = common == 0;
+    }
+    if (*to_others) {
+        common = ranks_of_common_host(q, links->at, n, ranks);
+    }
+    return common;
+}
+
 int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution *found,
                             struct inq_err *err)
 {
@@ -247,21 +272,19 @@ int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution 
     struct inq_intervals taken = {0};
     double sum_ns = 0.0;
     size_t counting = 0;
-    size_t common = 0;
+    size_t common;
+    bool to_others;
     int code = INQ_OK;
 
     if (!ranks) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
     }
-    while (counting < links->n && links->at[counting].cost_ns >= LINK_COUNTS_SHARE * step_ns) {
-        sum_ns += links->at[counting++].cost_ns;
+    common = find_common(q, LINK_COUNTS_SHARE * step_ns, ranks, &counting, &to_others);
+    if (common == 0) {
+        common = find_common(q, least_ns, ranks, &counting, &to_others);
     }
-    if (counting > 1) {
-        common = common_ranks(q, links->at, counting, ranks);
-    }
-    bool to_others = counting > 1 && common == 0;
-    if (to_others) {
-        common = ranks_of_common_host(q, links->at, counting, ranks);
+    for (size_t i = 0; i < counting; i++) {
+        sum_ns += links->at[i].cost_ns;
     }
     if (common > 0) {
         code = limit_cost(q, links->at, counting, &taken, &sum_ns, err);

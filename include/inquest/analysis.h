@@ -421,6 +421,7 @@ struct inq_candidate {
     uint64_t pauses;     /* so often, all together; of `late_ns` each */
     bool launches_known; /* LATE_HOST: its trace tells when work was launched */
     bool comm_only;      /* its traces hold nothing but communication */
+    bool to_others;      /* slow_link: the links from these ranks, of one host, to other hosts */
     const char *running; /* what its host did meanwhile; "" not known, or nothing for long */
     bool spread;         /* late_host: idle between many launches, no gap holds most of a step's */
     double call_ratio;   /* late_host: how long its calls that launch take, beside those of ranks

@@ -589,9 +589,11 @@ static void add_link(struct inq_findings *f, const struct inq_candidate *candida
     finding->expected = inq_findings_text(f, "%s, as the same transfer takes among other ranks",
                                           inq_findings_time(f, candidate->peers_ns));
     finding->title = inq_findings_text(
-        f, "The link of %s is slow%s: transfers take %.2f times as long as among other ranks",
+        f, "The link%s of %s %s slow%s: transfers take %.2f times as long as among other ranks",
+        candidate->to_others ? "s" : "",
         inq_findings_rank_list(f, candidate->ranks, candidate->n_ranks, false),
-        in_steps(f, candidate), candidate->ratio);
+        candidate->to_others ? "to other hosts are" : "is", in_steps(f, candidate),
+        candidate->ratio);
     finding->detail = inq_findings_text(
         f,
         "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "

@@ -521,8 +521,9 @@ static uint64_t members_hash(const struct inq_trace *trace, const struct inq_col
     return hash;
 }
 
-static bool has_all(const struct inq_trace *trace, const struct inq_collective *c,
-                    const struct inq_repair *repair)
+/* How many of the repair's ranks take part. */
+static size_t count_of(const struct inq_trace *trace, const struct inq_collective *c,
+                       const struct inq_repair *repair)
 {
     size_t n = 0;
     for (uint32_t m = 0; m < c->n_members; m++) {
@@ -530,7 +531,21 @@ static bool has_all(const struct inq_trace *trace, const struct inq_collective *
             n += trace->members[c->first_member + m].rank == repair->ranks[k];
         }
     }
-    return n == repair->n_ranks;
+    return n;
+}
+
+/* How many of them a slow link has at least that is meant: all; where none has all, as of a host's
+ * ranks that each have links to other hosts, one. */
+static size_t least_ranks(const struct inq_repairing *x, const struct inq_repair *repair)
+{
+    const struct inq_links *links = &x->study->links;
+    bool all = false;
+    for (size_t i = 0; !all && i < links->n; i++) {
+        const struct inq_collective *first =
+            &x->study->trace->collectives[links->at[i].first_collective];
+        all = count_of(x->study->trace, first, repair) == repair->n_ranks;
+    }
+    return all ? repair->n_ranks : 1;
 }
 
 static bool is_slow_then(const struct inq_repairing *x, const struct inq_link *link,
@@ -540,18 +555,18 @@ static bool is_slow_then(const struct inq_repairing *x, const struct inq_link *l
     return step != INQ_NONE && link->slow[step];
 }
 
-/* The slow link of each transfer among a set of ranks with all of the repair's in it, in the steps
- * in which it is slow. */
+/* The slow link of each transfer that the repair means, in the steps in which it is slow. */
 static int mark_transfers(const struct inq_repairing *x, const struct inq_repair *repair,
                           struct inq_map *link_of_event, struct inq_err *err)
 {
     const struct inq_trace *trace = x->study->trace;
     const struct inq_links *links = &x->study->links;
     struct inq_map link_of = {0};
+    size_t least = least_ranks(x, repair);
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < links->n; i++) {
         const struct inq_collective *first = &trace->collectives[links->at[i].first_collective];
-        if (has_all(trace, first, repair)) {
+        if (count_of(trace, first, repair) >= least) {
             code = inq_map_put(&link_of, members_hash(trace, first), (uint32_t)i, err);
         }
     }

@@ -605,6 +605,71 @@ static int compare_alone(struct search *s, size_t k, struct inq_err *err)
     return INQ_OK;
 }
 
+static bool is_on(const struct search *s, size_t k, uint32_t host)
+{
+    const struct inq_trace *trace = s->trace;
+    const struct inq_collective *c = &trace->collectives[s->rows[s->series[k].from].collective];
+    bool on = false;
+
+    for (uint32_t m = 0; !on && m < c->n_members; m++) {
+        on = trace->ranks[trace->members[c->first_member + m].rank].clock.source == host;
+    }
+    return on;
+}
+
+/* Whether a host is in all series of [from, to) that take `least_ns` and in no other. */
+static bool is_host_of(const struct search *s, size_t from, size_t to, double least_ns,
+                       uint32_t host)
+{
+    bool is = true;
+
+    for (size_t k = from; is && k < to; k++) {
+        is = is_on(s, k, host) == (s->series[k].median_ns >= least_ns);
+    }
+    return is;
+}
+
+/* Whether there is one such host, not two of which either could be it. */
+static bool has_host_of(const struct search *s, size_t from, size_t to, double least_ns)
+{
+    const struct inq_trace *trace = s->trace;
+    size_t k = from;
+    uint32_t found = 0;
+    bool any = false;
+    bool one = true;
+
+    while (s->series[k].median_ns < least_ns) {
+        k++;
+    }
+    const struct inq_collective *c = &trace->collectives[s->rows[s->series[k].from].collective];
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        uint32_t host = trace->ranks[trace->members[c->first_member + m].rank].clock.source;
+        if ((!any || host != found) && is_host_of(s, from, to, least_ns, host)) {
+            one = !any;
+            any = true;
+            found = host;
+        }
+    }
+    return any && one;
+}
+
+/* A host that is slow may be in most of the sets, as one of four in a row is in two of the three
+ * links between them: what is usual is slow then. Where less than half are faster by what parts two
+ * sets, and just those are not on one host, all are compared with these only. */
+static void leave_out_slow_host(struct search *s, size_t from, size_t to)
+{
+    size_t n = to - from;
+    size_t fast = 1;
+
+    while (fast < n / 2 && s->sorted[fast] < INQ_LINK_RATIO_FEW * s->sorted[fast - 1]) {
+        fast++;
+    }
+    if (fast >= 2 && fast < n / 2 && has_host_of(s, from, to, s->sorted[fast])) {
+        s->sorted[fast] = INFINITY; /* the place of those that are slow */
+        s->n_sorted = fast + 1;
+    }
+}
+
 /* Compares series [from, to), on equally many hosts, with each other. One alone is compared with
  * those on more hosts, up to `end`: it should not be slower than these. */
 static int compare_like(struct search *s, size_t from, size_t to, size_t end, struct inq_err *err)
@@ -622,6 +687,9 @@ static int compare_like(struct search *s, size_t from, size_t to, size_t end, st
     }
     double sigma_ns = inq_median(s->scratch, s->n_sorted);
     inq_sort_double(s->sorted, s->n_sorted);
+    if (to - from > 1) {
+        leave_out_slow_host(s, from, to);
+    }
     for (size_t k = from; code == INQ_OK && k < to; k++) {
         code = compare_series(s, k, sigma_ns, err);
     }
@@ -746,221 +814,4 @@ void inq_links_release(struct inq_links *links)
     }
     inq_mem_free(links->at);
     *links = (struct inq_links){0};
-}
-
-/* ---- candidates: what slow links have in common is the cause ----------------------------------
- */
-
-/* Links that cost less than this part of the step take no part in finding what slow links have in
- * common. */
-#define LINK_COUNTS_SHARE 0.002
-
-static const struct inq_collective *members_of(const struct inq_inquiry *q,
-                                               const struct inq_link *link)
-{
-    return &q->trace->collectives[link->first_collective];
-}
-
-static bool has_member(const struct inq_inquiry *q, const struct inq_link *link, uint32_t rank)
-{
-    const struct inq_collective *c = members_of(q, link);
-
-    for (uint32_t m = 0; m < c->n_members; m++) {
-        if (q->trace->members[c->first_member + m].rank == rank) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Ranks that are in all of the first n links; ascending. */
-static size_t common_ranks(const struct inq_inquiry *q, const struct inq_link *links, size_t n,
-                           uint32_t *ranks)
-{
-    size_t found = 0;
-
-    for (uint32_t r = 0; r < q->trace->n_ranks; r++) {
-        bool in_all = true;
-        for (size_t i = 0; in_all && i < n; i++) {
-            in_all = has_member(q, &links[i], r);
-        }
-        if (in_all) {
-            ranks[found++] = r;
-        }
-    }
-    return found;
-}
-
-/* What the steps in which a link is slow are longer than those in which it is not, at most:
- * transfers that run beside each other do not cost twice. Without such steps all of them. Per
- * judged step. */
-static double most_ns(const struct inq_inquiry *q, const struct inq_link *link)
-{
-    const struct inq_step_stats *cells = q->cells;
-    /* of the cells in steps as usual, and in those where it is slow */
-    double sum_ns[2] = {0.0, 0.0};
-    size_t n[2] = {0, 0};
-    size_t all = 0;
-
-    for (size_t r = 0; r < cells->n_ranks; r++) {
-        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
-            bool counts = cell->valid && (link->slow[s] || link->usual[s]);
-            sum_ns[link->slow[s]] += counts ? (double)(cell->end_ns - cell->start_ns) : 0.0;
-            n[link->slow[s]] += counts;
-            all += cell->valid;
-        }
-    }
-    double usual_ns = n[0] > 0 ? sum_ns[0] / (double)n[0] : 0.0;
-    double more_ns = n[1] > 0 ? sum_ns[1] / (double)n[1] - usual_ns : 0.0;
-    return n[1] > 0 ? fmax(0.0, more_ns) * (double)n[1] / (double)all : 0.0;
-}
-
-static bool is_among(const struct inq_trace *trace, const struct inq_link *link,
-                     const struct inq_collective *c)
-{
-    const struct inq_collective *own = &trace->collectives[link->first_collective];
-    bool same = own->n_members == c->n_members;
-
-    for (uint32_t m = 0; same && m < c->n_members; m++) { /* members are sorted by rank */
-        same =
-            trace->members[own->first_member + m].rank == trace->members[c->first_member + m].rank;
-    }
-    return same;
-}
-
-/* When slow transfers of some links ran, from their last arrivals on; each moment once. */
-static int list_transfers(const struct inq_inquiry *q, const struct inq_link *links, size_t n,
-                          struct inq_intervals *out, struct inq_err *err)
-{
-    int64_t *scratch = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*scratch));
-    int code = scratch ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for transfers");
-
-    for (size_t i = 0; code == INQ_OK && i < q->trace->n_collectives; i++) {
-        const struct inq_collective *c = &q->trace->collectives[i];
-        uint32_t step = inq_link_step(q->trace, q->cells, c);
-        bool slow = false;
-        for (size_t k = 0; step != INQ_NONE && k < n && !slow; k++) {
-            slow = links[k].slow[step] && is_among(q->trace, &links[k], c);
-        }
-        if (slow) { /* collectives are sorted by their last starts */
-            struct inq_coll_figures figures;
-            inq_coll_figures(q->trace, c, scratch, &figures);
-            code = inq_intervals_push(out, figures.last_start_ns,
-                                      figures.last_start_ns + figures.transfer_ns, err);
-        }
-    }
-    inq_mem_free(scratch);
-    return code;
-}
-
-/* What links may cost per step: not more than their transfers are longer than they should be, of
- * which no link before has the time. `taken` becomes what all have. */
-static int limit_cost(const struct inq_inquiry *q, const struct inq_link *links, size_t n,
-                      struct inq_intervals *taken, double *cost_ns, struct inq_err *err)
-{
-    struct inq_intervals own = {0};
-    struct inq_intervals all = {0};
-    size_t steps = q->cells->n_steps - q->cells->first_step;
-    double ratio = links[0].ratio;
-    int code = list_transfers(q, links, n, &own, err);
-
-    for (size_t i = 1; i < n; i++) {
-        ratio = fmax(ratio, links[i].ratio);
-    }
-    if (code == INQ_OK) {
-        code = inq_intervals_union(taken, &own, &all, err);
-    }
-    if (code == INQ_OK) {
-        double ns = (double)(inq_intervals_length(&all) - inq_intervals_length(taken));
-        *cost_ns = fmin(*cost_ns, ns * (1.0 - 1.0 / ratio) / (double)steps);
-        inq_intervals_release(taken);
-        *taken = all;
-        all = (struct inq_intervals){0};
-    }
-    inq_intervals_release(&own);
-    inq_intervals_release(&all);
-    return code;
-}
-
-static int make_candidate(const struct inq_inquiry *q, const struct inq_link *link,
-                          const uint32_t *ranks, size_t n_ranks, double cost_ns,
-                          struct inq_candidate *candidate, struct inq_err *err)
-{
-    bool several = q->delays->n > 0 && q->cells->n_steps - q->cells->first_step >= 2;
-
-    *candidate = (struct inq_candidate){.kind = INQ_FINDING_SLOW_LINK,
-                                        .group = link->group,
-                                        .stage = -1,
-                                        .coll = link->coll,
-                                        .n_ranks = n_ranks,
-                                        .ratio = link->ratio,
-                                        .waits = link->count};
-    candidate->confidence = several ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
-    candidate->comm_only = inq_knows_comm_only(&q->trace->ranks[ranks[0]].events);
-    candidate->cost_ns_per_step = (int64_t)llround(fmin(cost_ns, most_ns(q, link)));
-    candidate->step_ns = (int64_t)llround(q->delays->step_ns);
-    candidate->own_ns = (int64_t)llround(link->own_ns);
-    candidate->peers_ns = (int64_t)llround(link->peers_ns);
-    candidate->steps = q->cells->n_steps - q->cells->first_step;
-    candidate->steps_seen = link->steps_slow;
-    candidate->running = "";
-    candidate->ranks = inq_arena_array(q->arena, n_ranks, sizeof(*candidate->ranks));
-    candidate->evidence = inq_arena_alloc(q->arena, sizeof(*candidate->evidence));
-    const char *what =
-        inq_arena_asprintf(q->arena, "the slowest %s transfer", inq_coll_kind_text(link->coll));
-    if (!candidate->ranks || !candidate->evidence || !what) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
-    }
-    memcpy(candidate->ranks, ranks, n_ranks * sizeof(*ranks));
-    candidate->n_evidence = 1;
-    candidate->evidence[0] = (struct inq_evidence){q->trace->ranks[ranks[0]].rank, "",
-                                                   link->worst_start_ns, link->worst_end_ns, what};
-    return INQ_OK;
-}
-
-int inq_candidates_of_links(const struct inq_inquiry *q, struct inq_attribution *found,
-                            struct inq_err *err)
-{
-    const struct inq_links *links = q->links;
-    struct inq_candidate *candidates = found->candidates;
-    size_t *n = &found->n_candidates;
-    uint32_t *ranks = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*ranks));
-    double step_ns = q->delays->step_ns;
-    double least_ns = INQ_STRAGGLER_COST_SHARE * step_ns;
-    struct inq_intervals taken = {0};
-    double sum_ns = 0.0;
-    size_t counting = 0;
-    size_t common = 0;
-    int code = INQ_OK;
-
-    if (!ranks) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
-    }
-    while (counting < links->n && links->at[counting].cost_ns >= LINK_COUNTS_SHARE * step_ns) {
-        sum_ns += links->at[counting++].cost_ns;
-    }
-    if (counting > 1) {
-        common = common_ranks(q, links->at, counting, ranks);
-    }
-    if (common > 0) {
-        code = limit_cost(q, links->at, counting, &taken, &sum_ns, err);
-        if (code == INQ_OK && sum_ns >= least_ns) {
-            code = make_candidate(q, &links->at[0], ranks, common, sum_ns, &candidates[*n], err);
-            *n += code == INQ_OK;
-        }
-        counting = 0;
-    }
-    for (size_t i = 0; code == INQ_OK && i < counting && links->at[i].cost_ns >= least_ns; i++) {
-        size_t members = common_ranks(q, &links->at[i], 1, ranks);
-        double cost_ns = links->at[i].cost_ns;
-        code = limit_cost(q, &links->at[i], 1, &taken, &cost_ns, err);
-        if (code == INQ_OK) {
-            code = make_candidate(q, &links->at[i], ranks, members, cost_ns, &candidates[*n], err);
-        }
-        *n += code == INQ_OK;
-    }
-    inq_intervals_release(&taken);
-    inq_mem_free(ranks);
-    return code;
 }

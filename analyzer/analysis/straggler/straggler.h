@@ -56,8 +56,9 @@ enum inq_repair_kind {
     INQ_REPAIR_GPU,       /* compute and copies of the ranks take no longer than is usual; without
                            * others in their role, kernels take what they take on other ranks */
     INQ_REPAIR_HOST,      /* the longest pauses of their hosts are cut until these take no longer */
-    INQ_REPAIR_LINK,      /* slow transfers among sets of ranks that have all these in them take
-                           * what the same transfers take among other ranks */
+    INQ_REPAIR_LINK,      /* slow transfers among sets of ranks that have all these in them (or one
+                           * of them, where none has all) take what the same transfers take among
+                           * other ranks */
     INQ_REPAIR_SEQUENCES, /* what differs beyond chance between ranks and micro-batches is evened
                            * out: the sum of the work stays (see even.h) */
     INQ_REPAIR_STAGES,    /* work moves until all stages compute equally long: its sum stays */

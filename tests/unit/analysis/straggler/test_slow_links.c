@@ -38,6 +38,46 @@ static void links__that_meet_in_one_rank(void **state)
     test_synth_close(&t);
 }
 
+/* Ranks of the first finding, which is the links of one host to others, with `stages` of
+ * `replicas`, a host each; 0: there is no finding. */
+static size_t ranks_of_slow_host(int stages, int replicas, const char *factor)
+{
+    char spec[400];
+    (void)snprintf(spec, sizeof spec,
+                   "dp=%d,pp=%d,layers=8,micro_batches=8,steps=3,gpus_per_host=%d,gz=0,cpu_ops=0,"
+                   "fault=slow_link:links=pp:host=1:factor=%s",
+                   replicas, stages, replicas, factor);
+    struct test_synth t = test_synth_open(spec, NULL);
+    bool any = strcmp(t.report->verdict.cls, "slow_link") == 0;
+    size_t n = any ? t.report->findings[0].n_ranks : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(t.report->findings[0].ranks[i], replicas + (int)i);
+    }
+    if (any) { /* all of what it costs, not what one of the links does */
+        assert_true(t.report->findings[0].cost_ns_per_step >
+                    t.report->attribution->candidates[0].step_ns / 25);
+    }
+    test_synth_close(&t);
+    return n;
+}
+
+/* A host in two of the three links between stages makes the usual link a slow one. */
+static void links__of_a_host_that_is_in_most(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_of_slow_host(4, 4, "4"), 4);
+    assert_int_equal(ranks_of_slow_host(4, 4, "1.2"), 0); /* a quarter parts two sets */
+}
+
+/* Transfers that name no peer are now and then matched with the wrong one: such a link, too small
+ * for a finding, does not keep the others from having a host in common. */
+static void links__of_a_host_and_one_that_is_mistaken(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_of_slow_host(4, 4, "1.6,p2p=bare,steps=4,clock=1ms,drift=20,seed=7"), 4);
+}
+
 /* Ranks of the first finding, which is a slow link. */
 static size_t ranks_of(const char *faults)
 {
@@ -170,6 +210,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links__of_a_group),
         cmocka_unit_test(links__that_meet_in_one_rank),
+        cmocka_unit_test(links__of_a_host_that_is_in_most),
+        cmocka_unit_test(links__of_a_host_and_one_that_is_mistaken),
         cmocka_unit_test(links__without_their_like),
         cmocka_unit_test(links__of_transfers_that_name_no_peer),
         cmocka_unit_test(links__of_transfers_launched_before_the_capture),

@@ -642,6 +642,20 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
     return INQ_OK;
 }
 
+/* Between steps, inside them, and whose work it is. */
+static int find_uneven_work(struct look *l, struct inq_imbalance *out, struct inq_err *err)
+{
+    int code = find_uneven(l, out, err);
+
+    if (code == INQ_OK && (l->roles->pipeline || !out->uneven) && !l->cells->one_step) {
+        code = find_uneven_inside(l, out, err);
+    }
+    if (code == INQ_OK && out->uneven && !l->cells->one_step) {
+        code = inq_experts_vary(l->trace, l->cells, l->skip, &out->of_experts, err);
+    }
+    return code;
+}
+
 static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct inq_err *err)
 {
     const struct inq_step_stats *cells = l.cells;
@@ -670,13 +684,7 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
             }
         }
         double step_ns = n_lengths > 0 ? inq_median(l.scratch, n_lengths) : 0.0;
-        code = find_uneven(&l, imbalance, err);
-        if (code == INQ_OK && (roles->pipeline || !imbalance->uneven) && !cells->one_step) {
-            code = find_uneven_inside(&l, imbalance, err);
-        }
-        if (code == INQ_OK && imbalance->uneven && !cells->one_step) {
-            code = inq_experts_vary(l.trace, cells, l.skip, &imbalance->of_experts, err);
-        }
+        code = find_uneven_work(&l, imbalance, err);
         double *values = l.stage_ns + 2 * cells->n_ranks;
         bool stages = code == INQ_OK && roles->n > 1 && step_ns > 0.0;
         if (stages && !cells->one_step && !imbalance->uneven) { /* else kernels differ anyway */

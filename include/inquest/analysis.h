@@ -418,6 +418,9 @@ struct inq_candidate {
     bool beside_roles;   /* its peers are as late: it was compared with ranks of other roles */
     bool rotates;        /* late_host, unplanned_gc: its ranks pause in turn */
     bool everywhere;     /* they do in most steps, each time at another place */
+    bool of_experts;     /* sequence_imbalance: experts' kernels differ, the others do not */
+    double memory_ratio; /* slow_gpu: its matrix products are as fast as its peers', and this is how
+                          * long all else takes beside theirs; 0: not so */
     uint64_t pauses;     /* so often, all together; of `late_ns` each */
     bool launches_known; /* LATE_HOST: its trace tells when work was launched */
     bool comm_only;      /* its traces hold nothing but communication */

@@ -194,7 +194,7 @@ static const char *thing_of(struct inq_findings *f, const struct inq_candidate *
     const char *thing = device_of(f, cause);
     switch ((int)cause->kind) {
     case INQ_FINDING_SEQUENCE_IMBALANCE:
-        return "the uneven sequences";
+        return cause->of_experts ? "the experts' unequal work" : "the uneven sequences";
     case INQ_FINDING_STAGE_IMBALANCE:
     case INQ_FINDING_SLOW_LAST_STAGE:
         return inq_findings_text(f, "stage %d", cause->stage);
@@ -467,6 +467,15 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
                "and the sizes of its batches where operators have no input sizes in the trace "
                "(record_shapes).";
     }
+    if (candidate->memory_ratio > 0.0) {
+        const char *tool = tool_of(f, candidate);
+        return inq_findings_text(
+            f,
+            "Compare the memory with that of healthy %ss%s: ECC errors, remapped rows, memory "
+            "clock and temperature (HBM is throttled when hot); take what differs out of the job.",
+            device_of(f, candidate),
+            tool != NULL ? tool : " (nvidia-smi -q -d ECC,ROW_REMAPPER,CLOCK,TEMPERATURE)");
+    }
     if (candidate->kind == INQ_FINDING_SLOW_GPU && tool_of(f, candidate) != NULL) {
         return inq_findings_text(f,
                                  "Compare clocks, temperature, power cap and ECC state with those "
@@ -601,6 +610,19 @@ static void add_link(struct inq_findings *f, const struct inq_candidate *candida
         finding->measured, finding->expected, (unsigned long long)candidate->waits);
 }
 
+/* Which kernels of a GPU are slow, where not all are; a sentence with a blank in front. */
+static const char *about_memory(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    return candidate->memory_ratio <= 0.0
+               ? ""
+               : inq_findings_text(
+                     f,
+                     " Matrix products take as long as on %s, all other kernels, which wait for "
+                     "memory, %.2f times as long: %s memory is slow.",
+                     peers_of(candidate), candidate->memory_ratio,
+                     candidate->n_ranks == 1 ? "its" : "their");
+}
+
 static void add_candidate(struct inq_findings *f, const struct inq_candidate *candidate)
 {
     struct inq_finding *finding = begin(f, candidate);
@@ -614,7 +636,8 @@ static void add_candidate(struct inq_findings *f, const struct inq_candidate *ca
     const char *gpu = candidate->kind == INQ_FINDING_SLOW_GPU
                           ? findings_about_gpu(f, candidate->ranks, candidate->n_ranks)
                           : "";
-    finding->detail = inq_findings_text(f, "%s%s", detail(f, candidate, finding), gpu);
+    finding->detail = inq_findings_text(f, "%s%s%s", detail(f, candidate, finding),
+                                        about_memory(f, candidate), gpu);
     finding->advice = advice(f, candidate);
 }
 
@@ -643,11 +666,21 @@ static void add_uneven(struct inq_findings *f, const struct inq_candidate *candi
         return;
     }
     finding->measured = inq_findings_text(
-        f, "compute per step varies by %s from rank to rank, another one each step",
-        inq_findings_percent(f, candidate->ratio));
+        f, "compute per step varies by %s from rank to rank, another one each step%s",
+        inq_findings_percent(f, candidate->ratio),
+        candidate->of_experts ? ", in the kernels of experts only" : "");
     finding->expected = "equal work on all ranks";
-    finding->title = "Work differs from step to step and rank to rank, as with sequences of "
-                     "different length";
+    finding->title =
+        candidate->of_experts
+            ? "Experts have unequal work, which differs from step to step and rank to rank"
+            : "Work differs from step to step and rank to rank, as with sequences of "
+              "different length";
+    if (candidate->of_experts) {
+        finding->advice = "Send the experts equally many tokens: a stronger balancing loss or "
+                          "bias, a capacity limit, other placement of the experts that most "
+                          "tokens go to, or copies of them. What the fix predicts is equal work on "
+                          "all ranks.";
+    }
     finding->detail =
         inq_findings_text(f,
                           "Measured: %s. The slowest rank of a step computes %s "

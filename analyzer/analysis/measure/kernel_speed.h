@@ -48,4 +48,9 @@ static inline bool inq_kernels_have_grids(const struct inq_kernel_comparison *co
 /* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
 
+/* How long the kernels other than matrix products take beside the peers', where the matrix products
+ * are as fast as theirs: it is the memory for which they wait that is slow. 0: it is not so, or not
+ * known. */
+double inq_kernels_memory_ratio(const struct inq_kernel_comparison *comparison);
+
 #endif

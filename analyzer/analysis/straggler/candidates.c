@@ -140,6 +140,7 @@ static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_de
     } else {
         candidate->kind = INQ_FINDING_SLOW_GPU;
         candidate->ratio = ratio_when_slow(delay, &c);
+        candidate->memory_ratio = inq_kernels_memory_ratio(&c);
         if (!inq_kernels_have_grids(&c) &&
             c.kind[INQ_KERNEL_OTHER].spared_share >= INQ_SPARED_OTHER &&
             candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {

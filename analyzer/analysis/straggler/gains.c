@@ -352,6 +352,7 @@ static int join(struct gains *g, struct inq_candidate *into, const struct inq_ca
     into->least_ratio = fmin(least_of(into), least_of(from));
     into->most_ratio = fmax(most_of(into), most_of(from));
     into->ratio += (from->ratio - into->ratio) * weight;
+    into->memory_ratio = fmin(into->memory_ratio, from->memory_ratio); /* 0: not of all */
     into->evidence = evidence;
     into->n_evidence = n_evidence;
     into->ranks = ranks;

@@ -4,6 +4,7 @@
 #include "analysis/straggler/candidates.h"
 
 #include "analysis/measure/measure.h"
+#include "analysis/straggler/experts.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -67,6 +68,7 @@ struct inq_imbalance {
     double sigma;        /* by this part, one sigma */
     double cost_ns;      /* per step: slowest rank's compute over the mean */
     bool constant_known; /* some kernels did not vary: it is the work, not the clock */
+    bool of_experts;     /* those of experts vary, the others do not */
 };
 
 struct look {
@@ -640,6 +642,20 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
     return INQ_OK;
 }
 
+/* Between steps, inside them, and whose work it is. */
+static int find_uneven_work(struct look *l, struct inq_imbalance *out, struct inq_err *err)
+{
+    int code = find_uneven(l, out, err);
+
+    if (code == INQ_OK && (l->roles->pipeline || !out->uneven) && !l->cells->one_step) {
+        code = find_uneven_inside(l, out, err);
+    }
+    if (code == INQ_OK && out->uneven && !l->cells->one_step) {
+        code = inq_experts_vary(l->trace, l->cells, l->skip, &out->of_experts, err);
+    }
+    return code;
+}
+
 static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct inq_err *err)
 {
     const struct inq_step_stats *cells = l.cells;
@@ -668,10 +684,7 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
             }
         }
         double step_ns = n_lengths > 0 ? inq_median(l.scratch, n_lengths) : 0.0;
-        code = find_uneven(&l, imbalance, err);
-        if (code == INQ_OK && (roles->pipeline || !imbalance->uneven) && !cells->one_step) {
-            code = find_uneven_inside(&l, imbalance, err);
-        }
+        code = find_uneven_work(&l, imbalance, err);
         double *values = l.stage_ns + 2 * cells->n_ranks;
         bool stages = code == INQ_OK && roles->n > 1 && step_ns > 0.0;
         if (stages && !cells->one_step && !imbalance->uneven) { /* else kernels differ anyway */
@@ -738,6 +751,7 @@ static struct inq_candidate uneven_candidate(const struct inq_inquiry *q,
     struct inq_candidate candidate = blank(q, INQ_FINDING_SEQUENCE_IMBALANCE, found->cost_ns);
 
     candidate.ratio = found->sigma;
+    candidate.of_experts = found->of_experts;
     if (candidate.confidence > INQ_CONFIDENCE_SUPPORTED || !found->constant_known) {
         candidate.confidence =
             found->constant_known ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_HYPOTHESIS;

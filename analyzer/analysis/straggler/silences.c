@@ -21,6 +21,8 @@
 #define PAUSE_SIGMAS 3.5
 /* Of fewer steps of a role, one pause is a fourth of what is usual at a place. */
 enum { LEAST_STEPS = 5 };
+/* Places compared at a time: of one step they are a few cache lines. */
+enum { BLOCK = 64 };
 /* Where this part of the ranks pauses in more than this part of their steps, the usual step has a
  * pause, and shows none. */
 #define MOST_PART 0.5
@@ -73,9 +75,12 @@ struct search {
     const struct inq_peer_groups *roles;
     struct inq_silences *silences;
     size_t *from, *n; /* [n_ranks * n_steps] the calls of each step, by their first */
-    int64_t *usual;   /* [most calls of a step] silence at each place */
-    int64_t *space;   /* [n_ranks * n_steps] */
-    double *off;      /* [all calls] logarithms of silences over the usual */
+    size_t *cells_of; /* [n_ranks * n_steps] those looked at: of one role, with as many calls */
+    size_t n_cells;
+    int64_t *block; /* [BLOCK * n_ranks * n_steps] silences of some places, by place */
+    int64_t *usual; /* [most calls of a step] silence at each place */
+    int64_t *space; /* [n_ranks * n_steps] */
+    double *off;    /* [all calls] logarithms of silences over the usual */
 };
 
 static size_t most_calls(const struct search *x)
@@ -159,9 +164,15 @@ static size_t calls_of(const struct search *x, size_t role, size_t *steps)
     return (size_t)usual;
 }
 
-static bool is_of(const struct search *x, size_t k, size_t role, size_t n_calls)
+/* Lists the steps of a role with so many calls. */
+static void list_cells(struct search *x, size_t role, size_t n_calls)
 {
-    return x->n[k] == n_calls && x->roles->of[k / x->cells->n_steps] == role;
+    x->n_cells = 0;
+    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+        if (x->n[k] == n_calls && x->roles->of[k / x->cells->n_steps] == role) {
+            x->cells_of[x->n_cells++] = k;
+        }
+    }
 }
 
 static int64_t *silence_at(const struct search *x, size_t k, size_t place)
@@ -174,57 +185,72 @@ static double times(const struct search *x, size_t place, int64_t ns)
     return log(((double)ns + LEAST_NS) / ((double)x->usual[place] + LEAST_NS));
 }
 
-/* What chance explains of the silences at some places, as a logarithm, from how they vary. */
-static double limit_of(const struct search *x, size_t role, size_t n_calls, size_t first,
-                       size_t end)
+/* Loads the silences at places [first, end) into the block: a place is one line of it, while in
+ * memory the calls of a step are. */
+static void load_block(const struct search *x, size_t first, size_t end)
 {
-    size_t n = 0;
-
-    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
-        for (size_t i = first; is_of(x, k, role, n_calls) && i < end; i++) {
-            x->off[n++] = times(x, i, *silence_at(x, k, i));
-        }
-    }
-    return PAUSE_SIGMAS * INQ_MAD_SIGMA * inq_mad(x->off, n, 0.0);
-}
-
-/* Leaves of each silence what is a pause: beyond what those of all places vary by, and of this one,
- * where the host does what varies more than launching. */
-static void keep_pauses(const struct search *x, size_t role, size_t n_calls, double least_ns)
-{
-    double limit = limit_of(x, role, n_calls, 0, n_calls);
-
-    for (size_t i = 0; i < n_calls; i++) {
-        double here = fmax(limit, limit_of(x, role, n_calls, i, i + 1));
-        for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
-            if (is_of(x, k, role, n_calls)) {
-                int64_t *ns = silence_at(x, k, i);
-                double more_ns = (double)(*ns - x->usual[i]);
-                bool pause = more_ns >= least_ns && times(x, i, *ns) >= here;
-                *ns = pause ? *ns - x->usual[i] : 0;
-            }
+    for (size_t c = 0; c < x->n_cells; c++) {
+        const int64_t *ns = silence_at(x, x->cells_of[c], first);
+        for (size_t i = first; i < end; i++) {
+            x->block[(i - first) * x->n_cells + c] = ns[i - first];
         }
     }
 }
 
-static void compare_role(const struct search *x, size_t role, double least_ns)
+/* The usual silence at each place, and how far all are from it, as logarithms. */
+static void find_usual(const struct search *x, size_t first, size_t end)
+{
+    load_block(x, first, end);
+    for (size_t i = first; i < end; i++) {
+        const int64_t *line = &x->block[(i - first) * x->n_cells];
+        memcpy(x->space, line, x->n_cells * sizeof *line);
+        x->usual[i] = inq_lower_median_i64(x->space, x->n_cells);
+        for (size_t c = 0; c < x->n_cells; c++) {
+            x->off[i * x->n_cells + c] = times(x, i, line[c]);
+        }
+    }
+}
+
+/* What chance explains of silences, as a logarithm, from how `n` of them vary. */
+static double limit_of(double *off, size_t n)
+{
+    return PAUSE_SIGMAS * INQ_MAD_SIGMA * inq_mad(off, n, 0.0);
+}
+
+/* Leaves of each silence what is a pause: beyond what those of all places vary by (`limit`), and of
+ * this one, where the host does what varies more than launching. */
+static void keep_pauses(const struct search *x, size_t first, size_t end, double limit,
+                        double least_ns)
+{
+    load_block(x, first, end);
+    for (size_t i = first; i < end; i++) {
+        const int64_t *line = &x->block[(i - first) * x->n_cells];
+        for (size_t c = 0; c < x->n_cells; c++) {
+            x->off[c] = times(x, i, line[c]);
+        }
+        double here = fmax(limit, limit_of(x->off, x->n_cells));
+        for (size_t c = 0; c < x->n_cells; c++) {
+            bool pause =
+                (double)(line[c] - x->usual[i]) >= least_ns && times(x, i, line[c]) >= here;
+            *silence_at(x, x->cells_of[c], i) = pause ? line[c] - x->usual[i] : 0;
+        }
+    }
+}
+
+static void compare_role(struct search *x, size_t role, double least_ns)
 {
     size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
     size_t steps;
     size_t n_calls = calls_of(x, role, &steps);
     bool known = steps >= LEAST_STEPS;
 
-    for (size_t i = 0; known && i < n_calls; i++) {
-        size_t n = 0;
-        for (size_t k = 0; k < n_cells; k++) {
-            if (is_of(x, k, role, n_calls)) {
-                x->space[n++] = *silence_at(x, k, i);
-            }
-        }
-        x->usual[i] = inq_lower_median_i64(x->space, n);
+    list_cells(x, role, n_calls);
+    for (size_t i = 0; known && i < n_calls; i += BLOCK) {
+        find_usual(x, i, n_calls - i < BLOCK ? n_calls : i + BLOCK);
     }
-    if (known) {
-        keep_pauses(x, role, n_calls, least_ns);
+    double limit = known ? limit_of(x->off, n_calls * x->n_cells) : 0.0;
+    for (size_t i = 0; known && i < n_calls; i += BLOCK) {
+        keep_pauses(x, i, n_calls - i < BLOCK ? n_calls : i + BLOCK, limit, least_ns);
     }
     for (size_t k = 0; k < n_cells; k++) { /* steps of other programs tell nothing */
         bool of_role = x->roles->of[k / x->cells->n_steps] == role;
@@ -285,6 +311,26 @@ static double step_ns(const struct inq_step_stats *cells)
     return n > 0.0 ? sum_ns / n : (double)INFINITY;
 }
 
+/* Whether some GPU idles for as long as pauses take that are told. */
+static bool may_pause(const struct inq_step_stats *cells)
+{
+    double least_ns = PAUSE_SHARE * step_ns(cells);
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        double idle_ns = 0.0;
+        double n = 0.0;
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
+            idle_ns += cell->valid ? (double)inq_step_stat_idle_ns(cells, cell) : 0.0;
+            n += cell->valid;
+        }
+        if (n > 0.0 && idle_ns >= least_ns * n) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int search(struct search *x, struct inq_err *err)
 {
     size_t most = most_calls(x);
@@ -292,7 +338,9 @@ static int search(struct search *x, struct inq_err *err)
 
     x->usual = inq_mem_alloc((most + 1) * sizeof *x->usual);
     x->off = inq_mem_alloc((n_calls + 1) * sizeof *x->off);
-    if (x->usual == NULL || x->off == NULL) {
+    x->block =
+        inq_mem_alloc((BLOCK * x->cells->n_ranks * x->cells->n_steps + 1) * sizeof *x->block);
+    if (x->usual == NULL || x->off == NULL || x->block == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu calls", n_calls);
     }
     for (uint32_t r = 0; r < x->cells->n_ranks; r++) {
@@ -321,7 +369,7 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
         silences->first[r + 1] = silences->first[r] + trace->ranks[r].calls.n;
     }
     silences->known = inq_mem_zalloc(n_cells + 1, sizeof *silences->known);
-    x.from = inq_mem_zalloc(2 * n_cells + 1, sizeof *x.from);
+    x.from = inq_mem_zalloc(3 * n_cells + 1, sizeof *x.from);
     x.space = inq_mem_alloc((n_cells + 1) * sizeof *x.space);
     if (silences->first != NULL) {
         silences->pause_ns =
@@ -330,8 +378,9 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     if (silences->pause_ns == NULL || silences->known == NULL || x.from == NULL ||
         x.space == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", cells->n_ranks);
-    } else if (!cells->one_step) {
+    } else if (!cells->one_step && may_pause(cells)) {
         x.n = x.from + n_cells;
+        x.cells_of = x.n + n_cells;
         for (uint32_t r = 0; r < cells->n_ranks; r++) {
             find_steps(&x, r);
         }
@@ -341,6 +390,7 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     inq_mem_free(x.space);
     inq_mem_free(x.usual);
     inq_mem_free(x.off);
+    inq_mem_free(x.block);
     return code;
 }
 

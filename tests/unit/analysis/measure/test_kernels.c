@@ -3,6 +3,7 @@
 #include "support_shard.h"
 
 #include "analysis/measure/kernel_speed.h"
+#include "trace/kernel_kind.h"
 #include "inquest/analysis.h"
 #include "inquest/ingest.h"
 #include "inquest/kernels.h"
@@ -164,10 +165,42 @@ static void kernels__others_in_place_are_not_more(void **state)
     assert_false(c.others);
 }
 
+/* A GPU whose matrix products (four fifths of the time) take this many times as long as on its
+ * peers, and all else so many times. */
+static double memory_ratio(double math, double rest)
+{
+    struct inq_kernel_comparison c = {.ratio = 0.8 * math + 0.2 * rest};
+
+    c.kind[INQ_KERNEL_MATH].share = 0.8;
+    c.kind[INQ_KERNEL_MATH].ratio = math;
+    c.kind[INQ_KERNEL_UPDATE].share = 0.05;
+    c.kind[INQ_KERNEL_UPDATE].ratio = rest;
+    c.kind[INQ_KERNEL_OTHER].share = 0.15;
+    c.kind[INQ_KERNEL_OTHER].ratio = rest;
+    return inq_kernels_memory_ratio(&c);
+}
+
+/* Memory is slow where what waits for it is and matrix products are not: they may take a quarter of
+ * what all kernels take longer. A low clock slows them, too. */
+static void kernels__slow_memory_spares_matrix_products(void **state)
+{
+    (void)state;
+    assert_float_equal(memory_ratio(1.0, 1.6), 1.6, 1e-9);
+    assert_float_equal(memory_ratio(1.03, 1.6), 1.6, 1e-9);   /* 1.144 in all: up to 1.036 */
+    assert_float_equal(memory_ratio(1.0405, 1.6), 0.0, 1e-9); /* 1.152: up to 1.038 */
+    assert_float_equal(memory_ratio(1.2, 1.2), 0.0, 1e-9);    /* all are slower */
+    assert_float_equal(memory_ratio(1.3, 1.0), 0.0, 1e-9);    /* a low clock */
+    assert_float_equal(memory_ratio(0.99, 0.99), 0.0, 1e-9);  /* not slower at all */
+    struct inq_kernel_comparison no_math = {.ratio = 1.2};
+    no_math.kind[INQ_KERNEL_OTHER] = (struct inq_kernel_kind_ratio){.share = 1.0, .ratio = 1.2};
+    assert_float_equal(inq_kernels_memory_ratio(&no_math), 0.0, 1e-9); /* nothing to compare with */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels__others_in_place_are_not_more),
+        cmocka_unit_test(kernels__slow_memory_spares_matrix_products),
         cmocka_unit_test(kernels__sum_and_spread_over_the_ranks),
         cmocka_unit_test(kernels__by_operator_where_it_is_known),
         cmocka_unit_test(kernels__none_without_gpu_work),

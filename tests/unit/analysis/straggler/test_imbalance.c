@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -110,11 +111,31 @@ static void imbalance__two_transfers_in_one_kernel_take_the_longer_time(void **s
                            "sequence_imbalance");
 }
 
+/* Only what experts run between two all-to-alls differs; longer sequences make all kernels of the
+ * same model longer. */
+static void imbalance__experts_are_told_from_sequences(void **state)
+{
+#define EXPERTS "dp=4,layers=2,experts=1,steps=5,seed=3,gz=0,cpu_ops=0,fault="
+    (void)state;
+    struct test_synth experts = test_synth_open(EXPERTS "uneven_experts:sigma=0.3", NULL);
+    assert_string_equal(experts.report->verdict.cls, "sequence_imbalance");
+    assert_non_null(strstr(experts.report->verdict.headline, "Experts have unequal work"));
+    assert_non_null(strstr(experts.report->findings[0].advice, "tokens"));
+    test_synth_close(&experts);
+
+    struct test_synth sequences = test_synth_open(EXPERTS "uneven_seq:sigma=0.3", NULL);
+    assert_string_equal(sequences.report->verdict.cls, "sequence_imbalance");
+    assert_non_null(strstr(sequences.report->verdict.headline, "sequences of different length"));
+    test_synth_close(&sequences);
+#undef EXPERTS
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imbalance__larger_kernels_are_told_by_their_grids),
         cmocka_unit_test(imbalance__larger_kernels_by_chance_are_nobodys),
+        cmocka_unit_test(imbalance__experts_are_told_from_sequences),
         cmocka_unit_test(imbalance__longer_sequences_in_most_steps_are_uneven_ones),
         cmocka_unit_test(imbalance__a_stage_has_larger_kernels_or_work_to_move),
         cmocka_unit_test(imbalance__two_transfers_in_one_kernel_take_the_longer_time),

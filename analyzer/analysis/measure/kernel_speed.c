@@ -15,10 +15,6 @@
  * kernels but those of the optimizer, which depend on the parameters only. */
 #define SPARED_MATH 0.002
 
-/* Of what all kernels are slower on average, matrix products that are as fast as the peers' have
- * less than this part: a low clock slows them first. */
-#define SPARED_PART 0.25
-
 /* The optimizer's kernels can tell the one from the other when the two are this many standard
  * errors apart. */
 #define TELLING_SIGMAS 3.0
@@ -441,20 +437,4 @@ bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
     }
     return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
            (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < INQ_SPARED_OTHER);
-}
-
-double inq_kernels_memory_ratio(const struct inq_kernel_comparison *c)
-{
-    const struct inq_kernel_kind_ratio *math = &c->kind[INQ_KERNEL_MATH];
-    const struct inq_kernel_kind_ratio *update = &c->kind[INQ_KERNEL_UPDATE];
-    const struct inq_kernel_kind_ratio *other = &c->kind[INQ_KERNEL_OTHER];
-    double share = update->share + other->share;
-    double ns = (update->share > 0.0 ? update->share * update->ratio : 0.0) +
-                (other->share > 0.0 ? other->share * other->ratio : 0.0);
-
-    if (math->share <= 0.0 || share <= 0.0 || c->ratio <= 1.0) {
-        return 0.0;
-    }
-    bool as_fast = math->ratio < 1.0 + SPARED_PART * (c->ratio - 1.0);
-    return as_fast ? ns / share : 0.0;
 }

@@ -5,6 +5,7 @@
 #define INQ_ANALYSIS_MEASURE_KERNEL_SPEED_H
 
 #include "analysis/measure/step_stats.h"
+#include "trace/trace.h"
 
 /* A rank's kernels against those of its peers. Times in ns per step. */
 struct inq_kernel_comparison {
@@ -48,9 +49,27 @@ static inline bool inq_kernels_have_grids(const struct inq_kernel_comparison *co
 /* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
 
+/* Of what all kernels are slower on average, matrix products that are as fast as the peers' have
+ * less than this part: a low clock slows them first. */
+#define INQ_SPARED_MATH_PART 0.25
+
 /* How long the kernels other than matrix products take beside the peers', where the matrix products
  * are as fast as theirs: it is the memory for which they wait that is slow. 0: it is not so, or not
  * known. */
-double inq_kernels_memory_ratio(const struct inq_kernel_comparison *comparison);
+static inline double inq_kernels_memory_ratio(const struct inq_kernel_comparison *c)
+{
+    const struct inq_kernel_kind_ratio *math = &c->kind[INQ_KERNEL_MATH];
+    const struct inq_kernel_kind_ratio *update = &c->kind[INQ_KERNEL_UPDATE];
+    const struct inq_kernel_kind_ratio *other = &c->kind[INQ_KERNEL_OTHER];
+    double share = update->share + other->share;
+    double ns = (update->share > 0.0 ? update->share * update->ratio : 0.0) +
+                (other->share > 0.0 ? other->share * other->ratio : 0.0);
+
+    if (math->share <= 0.0 || share <= 0.0 || c->ratio <= 1.0) {
+        return 0.0;
+    }
+    bool as_fast = math->ratio < 1.0 + INQ_SPARED_MATH_PART * (c->ratio - 1.0);
+    return as_fast ? ns / share : 0.0;
+}
 
 #endif

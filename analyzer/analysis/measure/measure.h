@@ -12,5 +12,9 @@
 #include "analysis/measure/peer_groups.h"
 #include "analysis/measure/row_merge.h"
 #include "analysis/measure/intra_step.h"
+#include "analysis/measure/host_gaps.h"
+#include "analysis/measure/busy.h"
+#include "analysis/measure/silences.h"
+#include "analysis/measure/experts.h"
 
 #endif

@@ -2,7 +2,6 @@
 /* One candidate: the cause by what the rank spends the extra time on. */
 #include "analysis/straggler/candidates.h"
 
-#include "analysis/straggler/host_gaps.h"
 #include "analysis/measure/measure.h"
 #include "base/mem.h"
 #include "base/arena_text.h"

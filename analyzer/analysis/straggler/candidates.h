@@ -46,7 +46,7 @@ inq_candidates_find inq_candidates_of_imbalance;
  */
 inq_candidates_find inq_candidates_of_transients;
 /* The hosts that pause in turn, none of them often enough to stand out, or in most of their steps:
- * at most one. Takes out hosts that are late in few steps by chance (candidates_pauses.c). */
+ * at most one (candidates_pauses.c). */
 inq_candidates_find inq_candidates_of_pauses;
 /* Slow links: one when all meet in the same ranks or leave the same host, else one per set of ranks
  * (slow_link_candidates.c). */

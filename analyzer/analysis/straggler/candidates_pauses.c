@@ -4,8 +4,6 @@
  * late more often than the others: only the pauses themselves stand out. */
 #include "analysis/straggler/candidates.h"
 
-#include "analysis/straggler/host_gaps.h"
-#include "analysis/straggler/silences.h"
 #include "analysis/straggler/straggler.h"
 #include "base/arena.h"
 #include "base/mem.h"
@@ -566,9 +564,8 @@ static int count_silences(const struct inq_inquiry *q, const struct inq_silences
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         int64_t most_ns = 0;
         for (uint32_t r = 0; r < cells->n_ranks; r++) {
-            size_t n;
-            int64_t ns = inq_silences_in_step(silences, q->trace, r, s, &n);
-            candidate->pauses += n;
+            int64_t ns = silences->step_ns[r * cells->n_steps + s];
+            candidate->pauses += silences->step_n[r * cells->n_steps + s];
             sum_ns += ns;
             most_ns = ns > most_ns ? ns : most_ns;
             judged += inq_step_stat_at(cells, r, s)->valid;
@@ -578,7 +575,7 @@ static int count_silences(const struct inq_inquiry *q, const struct inq_silences
     for (uint32_t r = 0; code == INQ_OK && r < cells->n_ranks; r++) {
         size_t with = 0;
         for (size_t s = cells->first_step; s < cells->n_steps && with == 0; s++) {
-            (void)inq_silences_in_step(silences, q->trace, r, s, &with);
+            with = silences->step_n[r * cells->n_steps + s];
         }
         if (with > 0) {
             candidate->ranks[candidate->n_ranks++] = r;
@@ -640,73 +637,6 @@ static int find_in_turn(const struct inq_inquiry *q, struct inq_attribution *fou
     return code;
 }
 
-/* ---- chance ------------------------------------------------------------------------------------
- */
-
-/* The step in which the rank has the time; n_steps: none. */
-static size_t step_at(const struct inq_inquiry *q, uint32_t rank, int64_t ns)
-{
-    size_t s = q->cells->first_step;
-
-    while (s < q->cells->n_steps && !(inq_step_stat_at(q->cells, rank, s)->valid &&
-                                      q->trace->steps[s].rank_start_ns[rank] <= ns &&
-                                      ns <= q->trace->steps[s].rank_end_ns[rank])) {
-        s++;
-    }
-    return s;
-}
-
-/* Time within calls, of all between two moments. */
-static int64_t called_ns(const struct inq_calls *calls, int64_t from_ns, int64_t to_ns)
-{
-    int64_t sum_ns = 0;
-
-    for (size_t i = 0; i < calls->n && calls->start_ns[i] < to_ns; i++) {
-        int64_t end_ns = calls->start_ns[i] + calls->dur_ns[i];
-        int64_t begin_ns = calls->start_ns[i] > from_ns ? calls->start_ns[i] : from_ns;
-        int64_t over_ns = (end_ns < to_ns ? end_ns : to_ns) - begin_ns;
-        sum_ns += over_ns > 0 ? over_ns : 0;
-    }
-    return sum_ns;
-}
-
-/* Whether a host that is late now and then did no more in its longest gap than hosts of the run
- * take there by chance. Where hosts run ahead of their GPUs, most steps hide how their times vary,
- * and one that begins with an idle GPU shows it. */
-static bool is_chance(const struct inq_inquiry *q, const struct inq_silences *silences,
-                      const struct inq_candidate *c)
-{
-    if (c->kind != INQ_FINDING_LATE_HOST || c->n_ranks != 1 || c->rotates || c->spread ||
-        !c->launches_known || c->n_evidence == 0 || c->steps_seen == 0 ||
-        2 * c->steps_seen >= c->steps) {
-        return false;
-    }
-    uint32_t rank = c->ranks[0];
-    const struct inq_evidence *gap = &c->evidence[0];
-    size_t s = step_at(q, rank, gap->end_ns);
-    if (s == q->cells->n_steps || !silences->known[rank * q->cells->n_steps + s] ||
-        2 * called_ns(&q->trace->ranks[rank].calls, gap->start_ns, gap->end_ns) >=
-            gap->end_ns - gap->start_ns) {
-        return false;
-    }
-    size_t n;
-    (void)inq_silences_in_step(silences, q->trace, rank, s, &n);
-    return n == 0;
-}
-
-static void drop_chance(const struct inq_inquiry *q, const struct inq_silences *silences,
-                        struct inq_attribution *found)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < found->n_candidates; i++) {
-        if (!is_chance(q, silences, &found->candidates[i])) {
-            found->candidates[kept++] = found->candidates[i];
-        }
-    }
-    found->n_candidates = kept;
-}
-
 int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution *found,
                              struct inq_err *err)
 {
@@ -714,7 +644,6 @@ int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution
     int code = inq_silences_find(q->trace, q->cells, q->roles, &silences, err);
 
     if (code == INQ_OK) {
-        drop_chance(q, &silences, found);
         code = silences.everywhere ? find_everywhere(q, &silences, found, err)
                                    : find_in_turn(q, found, err);
     }

@@ -7,9 +7,6 @@
 #include "analysis/measure/measure.h"
 #include "graph/graph.h"
 
-/* A host that waited for its GPU, which no call says, goes on this soon after its end. */
-#define INQ_PROMPT_NS 100000
-
 /* All-zero is releasable. Arrays are by op of the graph. */
 struct inq_counterfactual {
     const struct inq_trace *trace;

@@ -4,7 +4,6 @@
 #include "analysis/straggler/candidates.h"
 
 #include "analysis/measure/measure.h"
-#include "analysis/straggler/experts.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"

@@ -3,7 +3,6 @@
 #include "analysis/straggler/repair.h"
 #include "analysis/measure/measure.h"
 #include "analysis/straggler/even.h"
-#include "analysis/straggler/silences.h"
 #include "analysis/straggler/stretches.h"
 #include "analysis/straggler/transient.h"
 #include "base/hash.h"

@@ -805,13 +805,3 @@ int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *c
     search_release(&s);
     return code;
 }
-
-void inq_links_release(struct inq_links *links)
-{
-    for (size_t i = 0; i < links->n; i++) {
-        inq_mem_free(links->at[i].slow);
-        inq_mem_free(links->at[i].usual);
-    }
-    inq_mem_free(links->at);
-    *links = (struct inq_links){0};
-}

@@ -46,7 +46,6 @@ struct inq_links {
 /* Release it also after a failure. */
 int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                    struct inq_links *links, struct inq_err *err);
-void inq_links_release(struct inq_links *links);
 
 /* Step in which a collective is judged, 0 where the capture is one interval; INQ_NONE: it is not.
  */

@@ -5,7 +5,6 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_STRAGGLER_H
 #define INQ_ANALYSIS_STRAGGLER_STRAGGLER_H
 
-#include "analysis/straggler/host_gaps.h"
 #include "analysis/measure/measure.h"
 #include "analysis/straggler/counterfactual.h"
 #include "analysis/straggler/slow_link.h"

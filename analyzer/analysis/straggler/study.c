@@ -98,11 +98,21 @@ int inq_study_simulate(struct inq_study *study, struct inq_err *err)
     return code;
 }
 
+static void release_links(struct inq_links *links)
+{
+    for (size_t i = 0; i < links->n; i++) {
+        inq_mem_free(links->at[i].slow);
+        inq_mem_free(links->at[i].usual);
+    }
+    inq_mem_free(links->at);
+    *links = (struct inq_links){0};
+}
+
 void inq_study_release(struct inq_study *study)
 {
     inq_step_stats_release(&study->cells);
     inq_peer_groups_release(&study->roles);
-    inq_links_release(&study->links);
+    release_links(&study->links);
     inq_counterfactual_release(&study->run);
     inq_mem_free(study->chosen);
     inq_mem_free(study->step_ns);

@@ -105,8 +105,8 @@ static void text__a_cause_that_hides_says_each_cost_once(void **state)
     expect_numbers(19999, 200000,
                    "\n     repaired alone gains 20.0 us per step; confidence: supported");
     expect_numbers(20000, 200000,
-                   "\n     costs 20.0 us per step (1.0 %); 200 us per step once the causes "
-                   "before it are repaired;\n     confidence: supported");
+                   "\n     costs 20.0 us per step (1.0 %); 200 us per step after repair of "
+                   "the causes before it;\n     confidence: supported");
     expect_numbers(190000, 200000, "\n     costs 190 us per step (9.5 %); confidence: supported");
 }
 
@@ -117,7 +117,7 @@ static void text__costs_have_the_digits_that_count(void **state)
     (void)state;
     expect_numbers(100000, 119999, "\n     costs 100 us per step (5.0 %); confidence: supported");
     expect_numbers(100000, 120000,
-                   "\n     costs 100 us per step (5.0 %); 120 us per step once the");
+                   "\n     costs 100 us per step (5.0 %); 120 us per step after repair of");
     expect_numbers(198900, 198900, "\n     costs 199 us per step (9.9 %); confidence");
     expect_numbers(199000, 199000, "\n     costs 199 us per step (10 %); confidence");
     expect_numbers(0, 0, "\n     costs 0 ns per step (0.0 %); confidence: supported");

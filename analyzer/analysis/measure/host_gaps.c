@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Idle gaps of one rank: one walk over its GPU work in order of start. */
-#include "analysis/straggler/host_gaps.h"
+#include "analysis/measure/host_gaps.h"
+
+#include "analysis/measure/row_merge.h"
 
 #include "trace/trace.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a rank's GPU stood idle, and what its host did meanwhile: the evidence for a late host. */
-#ifndef INQ_ANALYSIS_STRAGGLER_HOST_GAPS_H
-#define INQ_ANALYSIS_STRAGGLER_HOST_GAPS_H
+#ifndef INQ_ANALYSIS_MEASURE_HOST_GAPS_H
+#define INQ_ANALYSIS_MEASURE_HOST_GAPS_H
 
-#include "analysis/measure/measure.h"
+#include "analysis/measure/step_stats.h"
 
 #define INQ_HOST_GAPS 3
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether work that varies is that of experts. */
-#ifndef INQ_ANALYSIS_STRAGGLER_EXPERTS_H
-#define INQ_ANALYSIS_STRAGGLER_EXPERTS_H
+#ifndef INQ_ANALYSIS_MEASURE_EXPERTS_H
+#define INQ_ANALYSIS_MEASURE_EXPERTS_H
 
 #include "analysis/measure/step_stats.h"
 

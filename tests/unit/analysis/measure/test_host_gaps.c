@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host did while its GPU stood idle. */
-#include "analysis/straggler/host_gaps.h"
+#include "analysis/measure/measure.h"
 #include "support_shard.h"
 
 #include <setjmp.h>

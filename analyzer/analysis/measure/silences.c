@@ -2,20 +2,24 @@
 /* Hosts that pause in most of their steps, each time at another place: the usual step of a rank,
  * and that of its peers, has a pause then, so that no step stands out. But a host runs the same
  * program in each step, and at each place of it nearly all steps go on without a pause. */
-#include "analysis/straggler/silences.h"
+#include "analysis/measure/silences.h"
 
-#include "analysis/straggler/straggler.h"
+#include "analysis/measure/busy.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A pause is this part of a step at least: as much as a cause must cost to be told. */
-#define PAUSE_SHARE INQ_STRAGGLER_COST_SHARE
-/* Hosts' times differ by factors. What is shorter than this is not told apart. */
+/* A pause is this part of a step at least: less than a cause must cost to be told. */
+#define PAUSE_SHARE 0.01
+/* Hosts' times differ by factors. What is shorter than this, or than the stamps' unit, is not told
+ * apart. */
 #define LEAST_NS 1000.0
+/* A silence between two stamps of a coarse unit is known to less than two of it. */
+#define UNITS 2.0
 /* Beyond chance: of 50 steps of all ranks, one in a hundred runs has one silence at a place that is
  * so far from the usual (one-sided p = 2.3e-4). Pauses in most steps take far more than one. */
 #define PAUSE_SIGMAS 3.5
@@ -27,48 +31,6 @@ enum { BLOCK = 64 };
  * pause, and shows none. */
 #define MOST_PART 0.5
 
-/* ---- GPU work -------------------------------------------------------------------------------- */
-
-int inq_busy_init(struct inq_busy *work, const struct inq_trace *trace, struct inq_err *err)
-{
-    size_t most = 0;
-
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
-    }
-    *work = (struct inq_busy){.starts = inq_mem_alloc((2 * most + 1) * sizeof(*work->starts))};
-    work->ends = work->starts ? work->starts + most : NULL;
-    return work->starts ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for %zu events", most);
-}
-
-void inq_busy_load(struct inq_busy *work, const struct inq_events *events)
-{
-    work->n = 0;
-    for (size_t i = 0; i < events->n; i++) {
-        if (inq_row_is_work(events, i)) {
-            work->starts[work->n] = events->start_ns[i];
-            work->ends[work->n++] = events->start_ns[i] + events->dur_ns[i];
-        }
-    }
-    inq_sort_i64(work->starts, work->n);
-    inq_sort_i64(work->ends, work->n);
-}
-
-void inq_busy_release(struct inq_busy *work)
-{
-    inq_mem_free(work->starts);
-    *work = (struct inq_busy){0};
-}
-
-bool inq_busy_is_done(const struct inq_busy *work, int64_t ns)
-{
-    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
-    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
-    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
-}
-
-/* ---- silences -------------------------------------------------------------------------------- */
-
 struct search {
     const struct inq_trace *trace;
     const struct inq_step_stats *cells;
@@ -77,10 +39,11 @@ struct search {
     size_t *from, *n; /* [n_ranks * n_steps] the calls of each step, by their first */
     size_t *cells_of; /* [n_ranks * n_steps] those looked at: of one role, with as many calls */
     size_t n_cells;
-    int64_t *block; /* [BLOCK * n_ranks * n_steps] silences of some places, by place */
-    int64_t *usual; /* [most calls of a step] silence at each place */
-    int64_t *space; /* [n_ranks * n_steps] */
-    double *off;    /* [all calls] logarithms of silences over the usual */
+    int64_t unit_ns; /* of the stamps: the shortest silence */
+    int64_t *block;  /* [BLOCK * n_ranks * n_steps] silences of some places, by place */
+    int64_t *usual;  /* [most calls of a step] silence at each place */
+    int64_t *space;  /* [n_ranks * n_steps] */
+    double *off;     /* [all calls] logarithms of silences over the usual */
 };
 
 static size_t most_calls(const struct search *x)
@@ -107,6 +70,18 @@ static void measure_silences(const struct search *x, uint32_t rank)
     }
 }
 
+/* The shortest of some silences; 0: there is none. */
+static int64_t shortest(const int64_t *silence, size_t n)
+{
+    int64_t least_ns = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (silence[i] > 0 && (least_ns == 0 || silence[i] < least_ns)) {
+            least_ns = silence[i];
+        }
+    }
+    return least_ns;
+}
+
 /* Waits for the GPU that no call says are no pauses. */
 static int drop_waits(const struct search *x, struct inq_err *err)
 {
@@ -126,9 +101,11 @@ static int drop_waits(const struct search *x, struct inq_err *err)
     return code;
 }
 
+/* Spans of steps may overlap: a call belongs to the first. */
 static void find_steps(const struct search *x, uint32_t rank)
 {
     const struct inq_calls *calls = &x->trace->ranks[rank].calls;
+    size_t done = 0;
 
     for (size_t s = x->cells->first_step; s < x->cells->n_steps; s++) {
         const struct inq_step *step = &x->trace->steps[s];
@@ -137,10 +114,10 @@ static void find_steps(const struct search *x, uint32_t rank)
             step->rank_start_ns[rank] != INQ_TIME_NONE &&
             step->rank_end_ns[rank] != INQ_TIME_NONE) {
             x->from[k] =
-                inq_first_from_i64(calls->start_ns, 0, calls->n, step->rank_start_ns[rank]);
-            x->n[k] =
-                inq_first_from_i64(calls->start_ns, x->from[k], calls->n, step->rank_end_ns[rank]) -
-                x->from[k];
+                inq_first_from_i64(calls->start_ns, done, calls->n, step->rank_start_ns[rank]);
+            done =
+                inq_first_from_i64(calls->start_ns, x->from[k], calls->n, step->rank_end_ns[rank]);
+            x->n[k] = done - x->from[k];
         }
     }
 }
@@ -182,7 +159,8 @@ static int64_t *silence_at(const struct search *x, size_t k, size_t place)
 
 static double times(const struct search *x, size_t place, int64_t ns)
 {
-    return log(((double)ns + LEAST_NS) / ((double)x->usual[place] + LEAST_NS));
+    double least_ns = fmax(LEAST_NS, (double)x->unit_ns);
+    return log(((double)ns + least_ns) / ((double)x->usual[place] + least_ns));
 }
 
 /* Loads the silences at places [first, end) into the block: a place is one line of it, while in
@@ -252,10 +230,9 @@ static void compare_role(struct search *x, size_t role, double least_ns)
     for (size_t i = 0; known && i < n_calls; i += BLOCK) {
         keep_pauses(x, i, n_calls - i < BLOCK ? n_calls : i + BLOCK, limit, least_ns);
     }
-    for (size_t k = 0; k < n_cells; k++) { /* steps of other programs tell nothing */
+    for (size_t k = 0; k < n_cells; k++) { /* steps of other programs are not compared */
         bool of_role = x->roles->of[k / x->cells->n_steps] == role;
         bool other = of_role && !(known && x->n[k] == n_calls);
-        x->silences->known[k] = x->silences->known[k] || (of_role && !other && n_calls > 0);
         for (size_t i = 0; other && i < x->n[k]; i++) {
             *silence_at(x, k, i) = 0;
         }
@@ -270,12 +247,25 @@ static void clear_outside(const struct search *x, uint32_t rank)
 
     for (size_t s = 0; s < x->cells->n_steps; s++) {
         size_t k = rank * x->cells->n_steps + s;
-        if (x->n[k] > 0 && x->from[k] >= done) {
+        if (x->n[k] > 0) {
             memset(pause + done, 0, (x->from[k] - done) * sizeof *pause);
             done = x->from[k] + x->n[k];
         }
     }
     memset(pause + done, 0, (x->trace->ranks[rank].calls.n - done) * sizeof *pause);
+}
+
+static void sum_steps(const struct search *x)
+{
+    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+        x->silences->step_ns[k] = 0;
+        x->silences->step_n[k] = 0;
+        for (size_t i = 0; i < x->n[k]; i++) {
+            int64_t ns = *silence_at(x, k, i);
+            x->silences->step_ns[k] += ns;
+            x->silences->step_n[k] += ns > 0;
+        }
+    }
 }
 
 static bool are_everywhere(const struct search *x)
@@ -286,10 +276,8 @@ static bool are_everywhere(const struct search *x)
         size_t steps = 0;
         size_t with = 0;
         for (size_t s = x->cells->first_step; s < x->cells->n_steps; s++) {
-            size_t n = 0;
-            (void)inq_silences_in_step(x->silences, x->trace, r, s, &n);
             steps += inq_step_stat_at(x->cells, r, s)->valid;
-            with += n > 0;
+            with += x->silences->step_n[r * x->cells->n_steps + s] > 0;
         }
         ranks += (double)with > MOST_PART * (double)steps;
     }
@@ -347,10 +335,14 @@ static int search(struct search *x, struct inq_err *err)
         measure_silences(x, r);
         clear_outside(x, r);
     }
+    x->unit_ns = shortest(x->silences->pause_ns, n_calls);
+    double least_ns = fmax(PAUSE_SHARE * step_ns(x->cells), UNITS * (double)x->unit_ns);
     for (size_t role = 0; role < x->roles->n; role++) {
-        compare_role(x, role, PAUSE_SHARE * step_ns(x->cells));
+        compare_role(x, role, least_ns);
     }
+    sum_steps(x);
     int code = are_everywhere(x) ? drop_waits(x, err) : INQ_OK;
+    sum_steps(x);
     x->silences->everywhere = code == INQ_OK && are_everywhere(x);
     return code;
 }
@@ -368,15 +360,16 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     for (size_t r = 0; silences->first != NULL && r < cells->n_ranks; r++) {
         silences->first[r + 1] = silences->first[r] + trace->ranks[r].calls.n;
     }
-    silences->known = inq_mem_zalloc(n_cells + 1, sizeof *silences->known);
+    silences->step_ns = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_ns);
+    silences->step_n = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_n);
     x.from = inq_mem_zalloc(3 * n_cells + 1, sizeof *x.from);
     x.space = inq_mem_alloc((n_cells + 1) * sizeof *x.space);
     if (silences->first != NULL) {
         silences->pause_ns =
             inq_mem_zalloc(silences->first[cells->n_ranks] + 1, sizeof *silences->pause_ns);
     }
-    if (silences->pause_ns == NULL || silences->known == NULL || x.from == NULL ||
-        x.space == NULL) {
+    if (silences->pause_ns == NULL || silences->step_ns == NULL || silences->step_n == NULL ||
+        x.from == NULL || x.space == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", cells->n_ranks);
     } else if (!cells->one_step && may_pause(cells)) {
         x.n = x.from + n_cells;
@@ -398,27 +391,7 @@ void inq_silences_release(struct inq_silences *silences)
 {
     inq_mem_free(silences->first);
     inq_mem_free(silences->pause_ns);
-    inq_mem_free(silences->known);
+    inq_mem_free(silences->step_ns);
+    inq_mem_free(silences->step_n);
     *silences = (struct inq_silences){0};
-}
-
-int64_t inq_silences_in_step(const struct inq_silences *silences, const struct inq_trace *trace,
-                             uint32_t rank, size_t step, size_t *n)
-{
-    const struct inq_calls *calls = &trace->ranks[rank].calls;
-    const int64_t *pause = &silences->pause_ns[silences->first[rank]];
-    int64_t begin_ns = trace->steps[step].rank_start_ns[rank];
-    int64_t end_ns = trace->steps[step].rank_end_ns[rank];
-    int64_t sum_ns = 0;
-
-    *n = 0;
-    if (begin_ns == INQ_TIME_NONE || end_ns == INQ_TIME_NONE) {
-        return 0;
-    }
-    for (size_t i = inq_first_from_i64(calls->start_ns, 0, calls->n, begin_ns);
-         i < calls->n && calls->start_ns[i] < end_ns; i++) {
-        sum_ns += pause[i];
-        *n += pause[i] > 0;
-    }
-    return sum_ns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens go to their experts in an all-to-all and come back in another one. Longer sequences make
  * all of a model's kernels longer, what was sent to experts only those between the two. */
-#include "analysis/straggler/experts.h"
+#include "analysis/measure/experts.h"
 
 #include "analysis/measure/row_merge.h"
 #include "base/mem.h"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pauses of hosts within their steps, by the silences between their calls. */
+#ifndef INQ_ANALYSIS_MEASURE_SILENCES_H
+#define INQ_ANALYSIS_MEASURE_SILENCES_H
+
+#include "analysis/measure/step_stats.h"
+#include "analysis/measure/peer_groups.h"
+
+/* All-zero is releasable. */
+struct inq_silences {
+    size_t *first;     /* [n_ranks + 1] of each rank's calls among all */
+    int64_t *pause_ns; /* by call: how much longer the host paused before it than it usually does
+                        * there; 0: not at all */
+    int64_t *step_ns;  /* [n_ranks * n_steps] the rank's pauses in a step, all together */
+    size_t *step_n;    /* [n_ranks * n_steps] so many */
+    bool everywhere;   /* half of the ranks or more pause in most of their steps */
+};
+
+/* The calls of one step are compared, each with the call at the same place of the other steps of
+ * the rank and its peers. Release it also after a failure. Fails with INQ_NOMEM. */
+int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                      const struct inq_peer_groups *roles, struct inq_silences *silences,
+                      struct inq_err *err);
+void inq_silences_release(struct inq_silences *silences);
+
+#endif

@@ -582,8 +582,9 @@ static int count_silences(const struct inq_inquiry *q, const struct inq_silences
             code = add_gap(q, r, candidate, err);
         }
     }
-    candidate->late_ns = sum_ns / (int64_t)candidate->pauses;
-    candidate->own_ns = sum_ns / (int64_t)judged; /* a host that is ahead hides some of it */
+    candidate->late_ns = candidate->pauses > 0 ? sum_ns / (int64_t)candidate->pauses : 0;
+    candidate->own_ns =
+        judged > 0 ? sum_ns / (int64_t)judged : 0; /* a host that is ahead hides some of it */
     candidate->steps = steps;
     candidate->step_ns = (int64_t)llround(q->delays->step_ns);
     candidate->cost_ns_per_step = worst_ns / (int64_t)steps;

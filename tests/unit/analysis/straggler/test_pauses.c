@@ -414,11 +414,27 @@ static void pauses__in_every_step_are_told_by_their_places(void **state)
     assert_false(pauses_everywhere("dp=4,layers=4,steps=6,host_sigma=0.4,seed=6,gz=0"));
 }
 
+/* Hosts that run ahead: spans of steps overlap, and a call would be counted in two of them. */
+static void pauses__are_looked_for_once_where_steps_overlap(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,layers=8,micro_batches=2,sharded=1,gpus_per_host=8,steps=8,sync=0,window=ragged,"
+        "seed=146602,gz=0,fault=low_clock:rank=1:factor=1.4",
+        NULL);
+
+    assert_int_equal(t.report->attribution->n_candidates, 1);
+    assert_int_equal(t.report->attribution->candidates[0].kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(t.report->attribution->candidates[0].ranks[0], 1);
+    test_synth_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses__are_not_how_silences_vary),
         cmocka_unit_test(pauses__in_every_step_are_told_by_their_places),
+        cmocka_unit_test(pauses__are_looked_for_once_where_steps_overlap),
         cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
         cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
         cmocka_unit_test(pauses__of_most_ranks_in_one_step_count),

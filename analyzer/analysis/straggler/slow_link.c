@@ -665,7 +665,7 @@ static void leave_out_slow_host(struct search *s, size_t from, size_t to)
         fast++;
     }
     if (fast >= 2 && fast < n / 2 && has_host_of(s, from, to, s->sorted[fast])) {
-        s->sorted[fast] = INFINITY; /* the place of those that are slow */
+        s->sorted[fast] = (double)INFINITY; /* the place of those that are slow */
         s->n_sorted = fast + 1;
     }
 }

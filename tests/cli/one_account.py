@@ -78,7 +78,7 @@ def is_said(ns, number, unit):
 
 def compare_costs(what, report, text):
     said = re.findall(
-        r"(?:costs|repaired alone gains) " + TIME + r" (?:per step|in the capture)(?: \((\d+(?:\.\d+)?) %\))?; confidence: (\w+)", text)
+        r"(?:costs(?: up to)?|repaired alone gains) " + TIME + r" (?:per step|in the capture)(?: \((\d+(?:\.\d+)?) %\))?; confidence: (\w+)", text)
     held = [f for f in report["findings"] if f["cost_ns_per_step"] is not None]
     if len(said) != len(held):
         say(what, f"{len(said)} costs for {len(held)} findings that have one")

@@ -157,10 +157,9 @@ static bool is_cause(const struct inq_finding *finding)
     return inq_finding_is_about(finding) == INQ_ABOUT_CAUSE;
 }
 
-bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding)
+bool inq_finding_is_measured(const struct inq_account *account, const struct inq_finding *finding)
 {
-    const struct inq_account *a = f->report->account;
-    bool recorded = a != NULL && !a->op_table;
+    bool recorded = account != NULL && !account->op_table;
 
     return recorded && is_cause(finding) && finding->in_order_ns < 0 &&
            finding->kind != INQ_FINDING_PIPELINE_BUBBLE;
@@ -191,7 +190,7 @@ static void set_overlaps(struct inq_findings *f, struct inq_account *a, size_t i
 static void add_cause(const struct inq_findings *f, struct inq_account *a,
                       const struct inq_finding *finding)
 {
-    bool simulated = !inq_finding_is_measured(f, finding);
+    bool simulated = !inq_finding_is_measured(f->report->account, finding);
     struct inq_account_cause *cause = &a->causes[a->n_causes++];
 
     *cause = (struct inq_account_cause){.id = finding->id,
@@ -259,7 +258,7 @@ static void say_costs(struct inq_findings *f)
         struct inq_finding *finding = &f->at[i];
         bool priced = is_cause(finding) && finding->cost_ns_per_step >= 0;
         if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
-            const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
+            const char *most = inq_finding_is_measured(f->report->account, finding) ? "up to " : "";
             bool hidden = finding->joint_with == NULL && is_hidden(f, finding);
             int64_t ns = hidden ? finding->in_order_ns : finding->cost_ns_per_step;
             finding->title = inq_findings_text(

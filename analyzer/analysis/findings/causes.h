@@ -5,10 +5,6 @@
 
 #include "analysis/findings/findings.h"
 
-/* Whether its cost is what the others waited, as measured: of a cause in a recorded run that could
- * not be simulated. The gain of its repair is not known and at most that. */
-bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding);
-
 /* Ends the titles of causes with what they cost. Levels two and three of the account: a cause for
  * each finding that was simulated, the waiting that has it as its root, and what is left
  *. */

@@ -49,6 +49,9 @@ uint64_t inq_damage_losses(const struct inq_damage *damage);
 
 /* What a finding is about, by the row of its kind; never INQ_ABOUT_COPIES. */
 enum inq_finding_about inq_finding_is_about(const struct inq_finding *finding);
+/* Whether its cost is what the others waited, as measured: of a cause in a recorded run that could
+ * not be simulated. The gain of its repair is not known and at most that. `account` may be NULL. */
+bool inq_finding_is_measured(const struct inq_account *account, const struct inq_finding *finding);
 /* Adds a fix that the finding calls for; "" is none. */
 void inq_findings_call_for(struct inq_findings *findings, struct inq_finding *finding,
                            const char *spec);

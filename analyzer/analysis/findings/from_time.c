@@ -454,10 +454,11 @@ static void from_view(struct inq_findings *f, const struct view *view)
     if (view->cls == INQ_ACCOUNT_HOST) {
         const char *whose;
         int64_t late_ns = late_hosts_ns(f, &whose);
-        left.whose = whose[0] == '\0' ? left.whose
-                     : left.whose[0] == '\0'
-                         ? whose
-                         : inq_findings_text(f, "%s and of %s", whose, left.whose);
+        if (whose[0] != '\0') {
+            left.whose = left.whose[0] == '\0'
+                             ? whose
+                             : inq_findings_text(f, "%s and of %s", whose, left.whose);
+        }
         left.told_ns += late_ns;
         left.all_ns -= late_ns;
         left.ns = left.all_ns;

@@ -74,7 +74,7 @@ static void complete(struct inq_findings *f)
  * measured, already. */
 static bool is_open(const struct inq_findings *f, const struct inq_finding *finding)
 {
-    return !inq_finding_is_measured(f, finding) && finding->in_order_ns < 0 &&
+    return !inq_finding_is_measured(f->report->account, finding) && finding->in_order_ns < 0 &&
            finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
 }
 

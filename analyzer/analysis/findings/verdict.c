@@ -173,7 +173,7 @@ static const char *say_fix(struct inq_findings *f, const struct inq_finding *fin
     const char *what = a->one_interval ? "capture" : "step";
     const char *before = inq_findings_time(f, a->t_ns);
     const char *after = inq_findings_time(f, a->t_ns - gain_ns);
-    return inq_finding_is_measured(f, finding)
+    return inq_finding_is_measured(f->report->account, finding)
                ? inq_findings_text(
                      f, "%s would shorten the %s from %s to %s at best (measured, not simulated). ",
                      fix, what, before, after)

@@ -5,7 +5,6 @@
 
 #include "analysis/measure/row_merge.h"
 #include "base/mem.h"
-#include "base/sort.h"
 #include "trace/trace.h"
 
 #include <math.h>
@@ -19,22 +18,6 @@
 /* Ranks that are looked at. */
 enum { MOST_ASKED = 32 };
 
-/* A rank's compute kernels and all-to-alls, to be put in the order of their starts. */
-struct piece {
-    int64_t start_ns;
-    int64_t dur_ns; /* of a kernel; -1: an all-to-all */
-    uint32_t step;
-};
-
-static int by_start(const void *a, const void *b, void *ctx)
-{
-    const struct piece *x = a;
-    const struct piece *y = b;
-
-    (void)ctx;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
 static bool is_exchange(const struct inq_rank *rank, size_t i)
 {
     uint32_t c = rank->events.comm[i];
@@ -42,47 +25,46 @@ static bool is_exchange(const struct inq_rank *rank, size_t i)
            (rank->comms[c].kind == INQ_COLL_ALLTOALL || rank->comms[c].kind == INQ_COLL_ALLTOALLV);
 }
 
-static size_t collect(const struct inq_trace *trace, const struct inq_rank *rank, size_t n_steps,
-                      struct piece *pieces)
+static bool is_compute(const struct inq_trace *trace, const struct inq_events *events, size_t i)
 {
-    const struct inq_events *events = &rank->events;
-    size_t n = 0;
-
-    for (size_t i = 0; i < events->n; i++) {
-        bool exchange = is_exchange(rank, i);
-        bool compute =
-            !exchange && inq_row_is_work(events, i) &&
-            inq_row_class(events, i) == INQ_CLASS_COMPUTE &&
-            inq_kernel_kind_of(inq_trace_str(trace, events->name[i])) != INQ_KERNEL_UPDATE;
-        if (events->step[i] < n_steps && (exchange || compute)) {
-            pieces[n++] = (struct piece){events->start_ns[i], exchange ? -1 : events->dur_ns[i],
-                                         events->step[i]};
-        }
-    }
-    return n;
+    return inq_row_class(events, i) == INQ_CLASS_COMPUTE &&
+           inq_kernel_kind_of(inq_trace_str(trace, events->name[i])) != INQ_KERNEL_UPDATE;
 }
 
 /* What the rank computes in each step after every other all-to-all, in ns[n_steps + step], and
  * before them, in ns[step]. All-to-alls without work between them count as one. */
-static void sum_up(const struct piece *pieces, size_t n, size_t n_steps, double *ns)
+static int sum_up(const struct inq_trace *trace, const struct inq_rank *rank, size_t n_steps,
+                  double *ns, struct inq_err *err)
 {
+    const struct inq_events *events = &rank->events;
+    struct inq_row_merge merge;
+    uint32_t step = INQ_NONE;
     bool inside = false;
     bool worked = false;
+    uint32_t i;
+    int code = inq_row_merge_init(&merge, events, err);
 
     memset(ns, 0, 2 * n_steps * sizeof *ns);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || pieces[i].step != pieces[i - 1].step) {
+    while (code == INQ_OK && inq_row_merge_next(&merge, &i)) {
+        bool exchange = is_exchange(rank, i);
+        if (events->step[i] >= n_steps || !(exchange || is_compute(trace, events, i))) {
+            continue;
+        }
+        if (events->step[i] != step) {
+            step = events->step[i];
             inside = false;
             worked = true; /* the first all-to-all of a step sends, whatever was before it */
         }
-        if (pieces[i].dur_ns < 0) {
+        if (exchange) {
             inside = inside != worked;
             worked = false;
         } else {
-            ns[(inside ? n_steps : 0) + pieces[i].step] += (double)pieces[i].dur_ns;
+            ns[(inside ? n_steps : 0) + step] += (double)events->dur_ns[i];
             worked = true;
         }
     }
+    inq_row_merge_release(&merge);
+    return code;
 }
 
 /* Squared deviations from the rank's own mean over its judged steps. */
@@ -101,26 +83,6 @@ static double deviations(const struct inq_step_stats *cells, size_t r, const dou
     return n > 0.0 ? fmax(squares - sum * sum / n, 0.0) : 0.0;
 }
 
-static int ask_rank(const struct inq_trace *trace, const struct inq_step_stats *cells, size_t r,
-                    double *ns, double squares[2], struct inq_err *err)
-{
-    const struct inq_rank *rank = &trace->ranks[r];
-    struct piece *pieces = inq_mem_alloc((rank->events.n + 1) * sizeof *pieces);
-
-    if (pieces == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernels", rank->events.n);
-    }
-    size_t n = collect(trace, rank, cells->n_steps, pieces);
-    int code = inq_sort(pieces, n, sizeof *pieces, by_start, NULL, err);
-    if (code == INQ_OK) {
-        sum_up(pieces, n, cells->n_steps, ns);
-        squares[0] += deviations(cells, r, ns);
-        squares[1] += deviations(cells, r, ns + cells->n_steps);
-    }
-    inq_mem_free(pieces);
-    return code;
-}
-
 int inq_experts_vary(const struct inq_trace *trace, const struct inq_step_stats *cells,
                      const bool *skip, bool *vary, struct inq_err *err)
 {
@@ -132,7 +94,9 @@ int inq_experts_vary(const struct inq_trace *trace, const struct inq_step_stats 
 
     for (size_t r = 0; code == INQ_OK && r < cells->n_ranks && n < MOST_ASKED; r++) {
         if (!skip[r]) {
-            code = ask_rank(trace, cells, r, ns, squares, err);
+            code = sum_up(trace, &trace->ranks[r], cells->n_steps, ns, err);
+            squares[0] += deviations(cells, r, ns);
+            squares[1] += deviations(cells, r, ns + cells->n_steps);
             n++;
         }
     }

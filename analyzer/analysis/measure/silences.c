@@ -122,23 +122,18 @@ static void find_steps(const struct search *x, uint32_t rank)
     }
 }
 
-/* How many calls most steps of a role have; *steps: so many steps. */
-static size_t calls_of(const struct search *x, size_t role, size_t *steps)
+/* How many calls most steps of a role have. */
+static size_t calls_of(const struct search *x, size_t role)
 {
     size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
     size_t n = 0;
 
-    *steps = 0;
     for (size_t k = 0; k < n_cells; k++) {
         if (x->n[k] > 0 && x->roles->of[k / x->cells->n_steps] == role) {
             x->space[n++] = (int64_t)x->n[k];
         }
     }
-    int64_t usual = n > 0 ? inq_lower_median_i64(x->space, n) : 0;
-    for (size_t i = 0; i < n; i++) {
-        *steps += x->space[i] == usual;
-    }
-    return (size_t)usual;
+    return n > 0 ? (size_t)inq_lower_median_i64(x->space, n) : 0;
 }
 
 /* Lists the steps of a role with so many calls. */
@@ -218,11 +213,10 @@ static void keep_pauses(const struct search *x, size_t first, size_t end, double
 static void compare_role(struct search *x, size_t role, double least_ns)
 {
     size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
-    size_t steps;
-    size_t n_calls = calls_of(x, role, &steps);
-    bool known = steps >= LEAST_STEPS;
+    size_t n_calls = calls_of(x, role);
 
     list_cells(x, role, n_calls);
+    bool known = n_calls > 0 && x->n_cells >= LEAST_STEPS;
     for (size_t i = 0; known && i < n_calls; i += BLOCK) {
         find_usual(x, i, n_calls - i < BLOCK ? n_calls : i + BLOCK);
     }
@@ -284,26 +278,9 @@ static bool are_everywhere(const struct search *x)
     return ranks > 0 && (double)ranks >= MOST_PART * (double)x->cells->n_ranks;
 }
 
-static double step_ns(const struct inq_step_stats *cells)
-{
-    double sum_ns = 0.0;
-    double n = 0.0;
-
-    for (size_t k = 0; k < cells->n_ranks * cells->n_steps; k++) {
-        const struct inq_step_stat *cell =
-            inq_step_stat_at(cells, k / cells->n_steps, k % cells->n_steps);
-        bool judged = cell->valid && k % cells->n_steps >= cells->first_step;
-        sum_ns += judged ? (double)(cell->end_ns - cell->start_ns) : 0.0;
-        n += judged;
-    }
-    return n > 0.0 ? sum_ns / n : (double)INFINITY;
-}
-
 /* Whether some GPU idles for as long as pauses take that are told. */
-static bool may_pause(const struct inq_step_stats *cells)
+static bool may_pause(const struct inq_step_stats *cells, double least_ns)
 {
-    double least_ns = PAUSE_SHARE * step_ns(cells);
-
     for (size_t r = 0; r < cells->n_ranks; r++) {
         double idle_ns = 0.0;
         double n = 0.0;
@@ -319,7 +296,7 @@ static bool may_pause(const struct inq_step_stats *cells)
     return false;
 }
 
-static int search(struct search *x, struct inq_err *err)
+static int search(struct search *x, double least_ns, struct inq_err *err)
 {
     size_t most = most_calls(x);
     size_t n_calls = x->silences->first[x->cells->n_ranks];
@@ -336,12 +313,15 @@ static int search(struct search *x, struct inq_err *err)
         clear_outside(x, r);
     }
     x->unit_ns = shortest(x->silences->pause_ns, n_calls);
-    double least_ns = fmax(PAUSE_SHARE * step_ns(x->cells), UNITS * (double)x->unit_ns);
+    least_ns = fmax(least_ns, UNITS * (double)x->unit_ns);
     for (size_t role = 0; role < x->roles->n; role++) {
         compare_role(x, role, least_ns);
     }
     sum_steps(x);
-    int code = are_everywhere(x) ? drop_waits(x, err) : INQ_OK;
+    if (!are_everywhere(x)) {
+        return INQ_OK;
+    }
+    int code = drop_waits(x, err);
     sum_steps(x);
     x->silences->everywhere = code == INQ_OK && are_everywhere(x);
     return code;
@@ -353,6 +333,7 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
 {
     size_t n_cells = cells->n_ranks * cells->n_steps;
     struct search x = {.trace = trace, .cells = cells, .roles = roles, .silences = silences};
+    double least_ns = PAUSE_SHARE * inq_step_stats_mean_ns(cells);
     int code = INQ_OK;
 
     *silences = (struct inq_silences){0};
@@ -371,13 +352,13 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     if (silences->pause_ns == NULL || silences->step_ns == NULL || silences->step_n == NULL ||
         x.from == NULL || x.space == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", cells->n_ranks);
-    } else if (!cells->one_step && may_pause(cells)) {
+    } else if (!cells->one_step && may_pause(cells, least_ns)) {
         x.n = x.from + n_cells;
         x.cells_of = x.n + n_cells;
         for (uint32_t r = 0; r < cells->n_ranks; r++) {
             find_steps(&x, r);
         }
-        code = search(&x, err);
+        code = search(&x, least_ns, err);
     }
     inq_mem_free(x.from);
     inq_mem_free(x.space);

@@ -55,3 +55,20 @@ int inq_step_stats_build(const struct inq_account *account, struct inq_step_stat
     cells->first_step = cells->first_step < cells->n_steps ? cells->first_step : 0;
     return INQ_OK;
 }
+
+double inq_step_stats_mean_ns(const struct inq_step_stats *cells)
+{
+    double sum_ns = 0.0;
+    size_t n = 0;
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
+            if (cell->valid) {
+                sum_ns += (double)(cell->end_ns - cell->start_ns);
+                n++;
+            }
+        }
+    }
+    return n > 0 ? sum_ns / (double)n : 0.0;
+}

@@ -35,6 +35,9 @@ int inq_step_stats_build(const struct inq_account *account, struct inq_step_stat
                          struct inq_err *err);
 void inq_step_stats_release(struct inq_step_stats *cells);
 
+/* Mean length of all judged cells; 0: there are none. */
+double inq_step_stats_mean_ns(const struct inq_step_stats *cells);
+
 static inline const struct inq_step_stat *inq_step_stat_at(const struct inq_step_stats *cells,
                                                            size_t rank, size_t step)
 {

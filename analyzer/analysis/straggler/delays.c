@@ -618,24 +618,6 @@ static int sheet_init(struct sheet *sheet, size_t n, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Mean length of all judged cells. */
-static double mean_step(const struct inq_step_stats *cells)
-{
-    double sum_ns = 0.0;
-    size_t n = 0;
-
-    for (size_t r = 0; r < cells->n_ranks; r++) {
-        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
-            if (cell->valid) {
-                sum_ns += (double)(cell->end_ns - cell->start_ns);
-                n++;
-            }
-        }
-    }
-    return n > 0 ? sum_ns / (double)n : 0.0;
-}
-
 static int compare_peers(struct context *ctx, struct role *role, struct inq_delays *delays,
                          struct inq_err *err)
 {
@@ -776,7 +758,7 @@ static int find_all(struct context *ctx, const struct inq_peer_groups *roles, bo
     bool changed = true;
 
     ctx->aside = aside;
-    delays->step_ns = mean_step(ctx->cells);
+    delays->step_ns = inq_step_stats_mean_ns(ctx->cells);
     ctx->min_cost_ns = INQ_STRAGGLER_COST_SHARE * delays->step_ns;
     int code = find_once(ctx, roles, delays, err);
     if (code == INQ_OK) {

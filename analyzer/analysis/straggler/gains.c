@@ -480,6 +480,12 @@ static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *
     return n < 2 ? INQ_OK : gain_of_all(g, n, joint_ns, err);
 }
 
+/* Whether candidate k is i, or belongs with it. */
+static bool is_part(const struct gains *g, size_t i, belongs *belong, size_t k)
+{
+    return k == i || belong(g, &g->at[i], &g->at[k]);
+}
+
 /* The same for those from i on that belong with it, without candidate `but`. */
 static int gain_without(struct gains *g, size_t i, belongs *belong, size_t but, int64_t *gain_ns,
                         struct inq_err *err)
@@ -488,7 +494,7 @@ static int gain_without(struct gains *g, size_t i, belongs *belong, size_t but, 
 
     *gain_ns = 0;
     for (size_t k = i; k < g->n; k++) {
-        bool one = k != but && (k == i || belong(g, &g->at[i], &g->at[k]));
+        bool one = k != but && is_part(g, i, belong, k);
         n += one && repair_of(&g->at[k], &g->repairs[n]);
     }
     return n > 0 ? gain_of_all(g, n, gain_ns, err) : INQ_OK;
@@ -496,10 +502,11 @@ static int gain_without(struct gains *g, size_t i, belongs *belong, size_t but, 
 
 /* Marks in g->apart the slow GPUs among those that belong with candidate i that are no part of what
  * they have in common: less than half as slow as the slowest, and without their repair that of the
- * others gains as much. Chips of one kind differ by some percent. */
-static int find_apart(struct gains *g, size_t i, belongs *belong, struct inq_err *err)
+ * others gains as much. Chips of one kind differ by some percent. `all_ns`: what the repair of all
+ * gains, if that is what was studied last; else -1. */
+static int find_apart(struct gains *g, size_t i, belongs *belong, int64_t all_ns,
+                      struct inq_err *err)
 {
-    int64_t all_ns = 0;
     double most = 0.0;
     int code = INQ_OK;
 
@@ -507,16 +514,18 @@ static int find_apart(struct gains *g, size_t i, belongs *belong, struct inq_err
     if (g->study->run.n_steps == 0 || g->at[i].kind != INQ_FINDING_SLOW_GPU) {
         return INQ_OK;
     }
-    code = gain_without(g, i, belong, g->n, &all_ns, err);
+    if (all_ns < 0) {
+        code = gain_without(g, i, belong, g->n, &all_ns, err);
+    }
     for (size_t k = i; code == INQ_OK && k < g->n; k++) {
-        bool one = k == i || belong(g, &g->at[i], &g->at[k]);
-        double ratio = one ? ratio_in_seen(g, &g->at[k], 0, g->at[k].n_ranks) : 1.0;
+        double ratio =
+            is_part(g, i, belong, k) ? ratio_in_seen(g, &g->at[k], 0, g->at[k].n_ranks) : 1.0;
         g->ratios[k] = isnan(ratio) ? g->at[k].ratio : ratio;
         most = fmax(most, g->ratios[k]);
     }
     for (size_t k = i; code == INQ_OK && k < g->n; k++) {
         int64_t rest_ns = all_ns;
-        bool one = k == i || belong(g, &g->at[i], &g->at[k]);
+        bool one = is_part(g, i, belong, k);
         if (one && g->ratios[k] - 1.0 < AS_SLOW_PART * (most - 1.0)) {
             code = gain_without(g, i, belong, k, &rest_ns, err);
             double lost_ns = (double)(all_ns - rest_ns);
@@ -544,7 +553,7 @@ static int join_hosts(struct gains *g, struct inq_err *err)
         if (!is_rank_fault(&g->at[i]) || !is_whole_host(g, i)) {
             continue;
         }
-        code = find_apart(g, i, is_on_host, err);
+        code = find_apart(g, i, is_on_host, -1, err);
         if (code == INQ_OK && !is_any_apart(g)) {
             code = join_all(g, i, is_on_host, err);
             g->at[i].host = inq_trace_str(g->study->trace, host_of(g, &g->at[i]));
@@ -594,7 +603,7 @@ static int join_alike(struct gains *g, struct inq_err *err)
         if (code != INQ_OK || (double)sum_ns >= ALIKE_PART * (double)joint_ns) {
             continue;
         }
-        code = find_apart(g, i, is_same_kind, err);
+        code = find_apart(g, i, is_same_kind, joint_ns, err);
         if (code == INQ_OK && !g->apart[i]) {
             code = join_all(g, i, is_same_kind, err);
             g->at[i].host = "";

@@ -605,16 +605,9 @@ static int compare_alone(struct search *s, size_t k, struct inq_err *err)
     return INQ_OK;
 }
 
-static bool is_on(const struct search *s, size_t k, uint32_t host)
+static const struct inq_collective *first_of(const struct search *s, size_t k)
 {
-    const struct inq_trace *trace = s->trace;
-    const struct inq_collective *c = &trace->collectives[s->rows[s->series[k].from].collective];
-    bool on = false;
-
-    for (uint32_t m = 0; !on && m < c->n_members; m++) {
-        on = trace->ranks[trace->members[c->first_member + m].rank].clock.source == host;
-    }
-    return on;
+    return &s->trace->collectives[s->rows[s->series[k].from].collective];
 }
 
 /* Whether a host is in all series of [from, to) that take `least_ns` and in no other. */
@@ -624,7 +617,8 @@ static bool is_host_of(const struct search *s, size_t from, size_t to, double le
     bool is = true;
 
     for (size_t k = from; is && k < to; k++) {
-        is = is_on(s, k, host) == (s->series[k].median_ns >= least_ns);
+        is = (inq_link_on_host(s->trace, first_of(s, k), host) > 0) ==
+             (s->series[k].median_ns >= least_ns);
     }
     return is;
 }
@@ -641,7 +635,7 @@ static bool has_host_of(const struct search *s, size_t from, size_t to, double l
     while (s->series[k].median_ns < least_ns) {
         k++;
     }
-    const struct inq_collective *c = &trace->collectives[s->rows[s->series[k].from].collective];
+    const struct inq_collective *c = first_of(s, k);
     for (uint32_t m = 0; m < c->n_members; m++) {
         uint32_t host = trace->ranks[trace->members[c->first_member + m].rank].clock.source;
         if ((!any || host != found) && is_host_of(s, from, to, least_ns, host)) {

@@ -47,6 +47,18 @@ struct inq_links {
 int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                    struct inq_links *links, struct inq_err *err);
 
+/* How many members of a collective are on a host, by the number of its clock. */
+static inline uint32_t inq_link_on_host(const struct inq_trace *trace,
+                                        const struct inq_collective *c, uint32_t host)
+{
+    uint32_t n = 0;
+
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        n += trace->ranks[trace->members[c->first_member + m].rank].clock.source == host;
+    }
+    return n;
+}
+
 /* Step in which a collective is judged, 0 where the capture is one interval; INQ_NONE: it is not.
  */
 static inline uint32_t inq_link_step(const struct inq_trace *trace,

@@ -52,19 +52,6 @@ static size_t common_ranks(const struct inq_inquiry *q, const struct inq_link *l
     return found;
 }
 
-/* How many of a link's ranks are on a host. */
-static uint32_t count_on_host(const struct inq_inquiry *q, const struct inq_link *link,
-                              uint32_t host)
-{
-    const struct inq_collective *c = members_of(q, link);
-    uint32_t n = 0;
-
-    for (uint32_t m = 0; m < c->n_members; m++) {
-        n += q->trace->ranks[q->trace->members[c->first_member + m].rank].clock.source == host;
-    }
-    return n;
-}
-
 /* Whether all of the first n links are between this host and others. */
 static bool all_leave(const struct inq_inquiry *q, const struct inq_link *links, size_t n,
                       uint32_t host)
@@ -72,7 +59,7 @@ static bool all_leave(const struct inq_inquiry *q, const struct inq_link *links,
     bool all = true;
 
     for (size_t i = 0; all && i < n; i++) {
-        uint32_t inside = count_on_host(q, &links[i], host);
+        uint32_t inside = inq_link_on_host(q->trace, members_of(q, &links[i]), host);
         all = inside > 0 && inside < members_of(q, &links[i])->n_members;
     }
     return all;

@@ -2,6 +2,7 @@
 /* What text and Markdown both say in words. */
 #include "report/report.h"
 
+#include "analysis/findings/findings.h"
 #include "base/arena_text.h"
 #include "inquest/account.h"
 
@@ -311,21 +312,6 @@ static bool hides(const struct inq_context *context, const struct inq_finding *f
            step_ns > 0;
 }
 
-/* Of a cause that was not simulated it is known what ranks wait for it, no less. */
-static const char *at_most(const struct inq_context *context, const struct inq_finding *finding)
-{
-    const struct inq_account *account = context->report->account;
-    bool recorded = account != NULL && !account->op_table;
-    for (size_t i = 0; recorded && i < account->n_causes; i++) {
-        const struct inq_account_cause *cause = &account->causes[i];
-        if (strcmp(cause->id, finding->id) == 0) {
-            return cause->gain_alone_ns < 0 && cause->kind != INQ_FINDING_PIPELINE_BUBBLE ? "up to "
-                                                                                          : "";
-        }
-    }
-    return "";
-}
-
 const char *inq_sentence_numbers(const struct inq_context *context,
                                  const struct inq_finding *finding)
 {
@@ -339,7 +325,8 @@ const char *inq_sentence_numbers(const struct inq_context *context,
         text = inq_arena_printf(context->arena, "repaired alone gains %s %s",
                                 inq_context_ns(context, finding->cost_ns_per_step), per);
     } else if (finding->cost_ns_per_step >= 0) {
-        text = inq_arena_printf(context->arena, "costs %s%s %s", at_most(context, finding),
+        bool measured = inq_finding_is_measured(context->report->account, finding);
+        text = inq_arena_printf(context->arena, "costs %s%s %s", measured ? "up to " : "",
                                 inq_context_ns(context, finding->cost_ns_per_step), per);
         if (finding->share >= 0) {
             double percent = 100 * finding->share; /* in as many digits as in the title */

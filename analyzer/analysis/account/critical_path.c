@@ -29,10 +29,13 @@ struct source {
     const struct inq_trace *trace;
     const struct inq_graph *graph;
     struct inq_timing timing;
-    int64_t origin_ns;                 /* of the step, on the timing's clock */
-    int64_t shift_ns;                  /* from the timing's clock to the trace's */
-    int64_t step;                      /* recorded number, -1 none */
-    const struct inq_op_model *model;  /* labeled ops; NULL: */
+    int64_t origin_ns; /* of the step, on the timing's clock */
+    const struct inq_account
+        *account;                     /* each rank begins its step `at` when that says; NULL: all */
+    uint32_t at;                      /* begin at the origin */
+    int64_t shift_ns;                 /* from the timing's clock to the trace's */
+    int64_t step;                     /* recorded number, -1 none */
+    const struct inq_op_model *model; /* labeled ops; NULL: */
     const struct inq_trace_op *events; /* recorded ones */
 };
 
@@ -268,6 +271,30 @@ static uint32_t last_to_end(const struct source *s)
     return last;
 }
 
+/* When the rank on which the path begins began its step. */
+static int64_t own_begin(const struct source *s, const struct inq_path *path)
+{
+    uint32_t rank = path->n > 0 ? rank_of(s, path->pieces[0].op) : INQ_NONE;
+    if (s->account == NULL || rank >= s->account->n_ranks) {
+        return s->origin_ns;
+    }
+    const struct inq_account_cell *cell = inq_account_cell_at(s->account, rank, s->at);
+    return cell->whole && cell->start_ns > s->origin_ns ? cell->start_ns : s->origin_ns;
+}
+
+static int find_path(const struct source *s, struct inq_path *path, struct inq_err *err)
+{
+    uint32_t last = last_to_end(s);
+    int code = inq_path_find(s->graph, &s->timing, last, s->origin_ns, path, err);
+    int64_t begin_ns = code == INQ_OK ? own_begin(s, path) : s->origin_ns;
+    if (begin_ns > s->origin_ns) {
+        inq_path_release(path);
+        *path = (struct inq_path){0};
+        code = inq_path_find(s->graph, &s->timing, last, begin_ns, path, err);
+    }
+    return code;
+}
+
 static int report_path(struct source *s, struct inq_report *report, struct inq_err *err)
 {
     struct work w = {.s = s, .report = report};
@@ -280,7 +307,7 @@ static int report_path(struct source *s, struct inq_report *report, struct inq_e
         code = no_memory(err);
         goto out;
     }
-    code = inq_path_find(s->graph, &s->timing, last_to_end(s), s->origin_ns, &w.path, err);
+    code = find_path(s, &w.path, err);
     if (code != INQ_OK || w.path.n == 0) {
         goto out;
     }
@@ -410,13 +437,12 @@ static size_t count_rows(const struct inq_trace *trace)
     return n;
 }
 
-/* The earliest begin of the step, or of the trace. */
-static int64_t begin_of(const struct inq_trace *trace, uint32_t step)
+/* The earliest begin of the trace. */
+static int64_t begin_of(const struct inq_trace *trace)
 {
     int64_t begin = INT64_MAX;
     for (size_t r = 0; r < trace->n_ranks; r++) {
-        int64_t own =
-            step != INQ_NONE ? trace->steps[step].rank_start_ns[r] : trace->ranks[r].first_ns;
+        int64_t own = trace->ranks[r].first_ns;
         begin = own != INQ_TIME_NONE && own < begin ? own : begin;
     }
     return begin;
@@ -440,7 +466,10 @@ static int path_of_trace(const struct inq_trace *trace, struct inq_report *repor
         struct source s = {.trace = trace,
                            .graph = g.graph,
                            .timing = {g.start_ns, g.end_ns, NULL},
-                           .origin_ns = begin_of(trace, step),
+                           .origin_ns =
+                               step != INQ_NONE ? report->step_start_ns[step] : begin_of(trace),
+                           .account = step != INQ_NONE ? report->account : NULL,
+                           .at = step,
                            .step = step != INQ_NONE ? trace->steps[step].number : -1,
                            .events = g.ops};
         code = report_path(&s, report, err);

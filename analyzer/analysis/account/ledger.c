@@ -739,7 +739,24 @@ int inq_account_measure(const struct inq_trace *trace, const struct inq_op_model
 /* ---- the analysis -----------------------------------------------------------------------------
  */
 
-/* The lengths of the steps, and the median of those that are judged. */
+/* When the first rank that has the step whole began it. Marks are the host's, which may run ahead.
+ */
+static int64_t first_start(const struct inq_account *account, size_t s)
+{
+    int64_t first_ns = INQ_TIME_NONE;
+
+    for (size_t r = 0; r < account->n_ranks; r++) {
+        const struct inq_account_cell *cell = inq_account_cell_at(account, r, s);
+        bool earlier = first_ns == INQ_TIME_NONE || cell->start_ns < first_ns;
+        first_ns = cell->whole && account->rank_judged[r] && earlier ? cell->start_ns : first_ns;
+    }
+    if (first_ns == INQ_TIME_NONE && s < account->trace->n_steps) {
+        first_ns = account->trace->steps[s].start_ns;
+    }
+    return first_ns;
+}
+
+/* The begins and lengths of the steps, and the median length of those that are judged. */
 static int fill_steps(const struct inq_account *account, struct inq_report *report,
                       struct inq_err *err)
 {
@@ -747,12 +764,15 @@ static int fill_steps(const struct inq_account *account, struct inq_report *repo
     size_t n = 0;
 
     report->step_ns = inq_arena_array(report->arena, account->n_steps, sizeof(*report->step_ns));
-    if (judged == NULL || report->step_ns == NULL) {
+    report->step_start_ns =
+        inq_arena_array(report->arena, account->n_steps, sizeof(*report->step_start_ns));
+    if (judged == NULL || report->step_ns == NULL || report->step_start_ns == NULL) {
         inq_mem_free(judged);
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", account->n_steps);
     }
     for (size_t s = 0; s < account->n_steps; s++) {
         report->step_ns[s] = account->steps[s].length_ns;
+        report->step_start_ns[s] = first_start(account, s);
         if (account->steps[s].judged) {
             judged[n++] = account->steps[s].length_ns;
         }

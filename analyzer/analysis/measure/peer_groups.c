@@ -265,24 +265,21 @@ static void number_roles(struct inq_peer_groups *roles, const uint64_t *key, siz
     }
 }
 
-/* The stages that a recognized pipeline gives, if it has every rank as one of its workers. */
-static bool stages_of_model(const struct inq_trace *trace, const struct inq_op_model *m,
-                            uint64_t *key)
+/* Completes `stage` [n_ranks] by a recognized pipeline, if it has every rank as one of its workers
+ * and contradicts nobody's stage. */
+static void add_stages_of_model(const struct inq_trace *trace, const struct inq_op_model *m,
+                                int32_t *stage)
 {
     size_t n = m != NULL ? m->n_dp * m->n_stages : 0;
+    bool fits = m != NULL && m->n_stages >= 2 && n == trace->n_ranks;
 
-    if (m == NULL || m->n_stages < 2 || n != trace->n_ranks) {
-        return false;
-    }
-    memset(key, 0, n * sizeof(*key));
-    for (size_t w = 0; w < n; w++) {
+    for (size_t w = 0; fits && w < n; w++) {
         uint32_t rank = m->worker_rank[w];
-        if (rank >= n || key[rank] != 0) {
-            return false;
-        }
-        key[rank] = w % m->n_stages + 1;
+        fits = rank < n && (stage[rank] < 0 || stage[rank] == (int32_t)(w % m->n_stages));
     }
-    return true;
+    for (size_t w = 0; fits && w < n; w++) {
+        stage[m->worker_rank[w]] = (int32_t)(w % m->n_stages);
+    }
 }
 
 /* Of each rank; -1: neither recorded nor told by its sends and receives. */
@@ -307,9 +304,9 @@ int inq_peer_groups_need_model(const struct inq_trace *trace, bool *needed, stru
         stage ? find_stages(trace, stage, err)
               : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
 
-    *needed = code == INQ_OK;
+    *needed = false;
     for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        *needed = *needed && stage[r] < 0;
+        *needed = *needed || stage[r] < 0;
     }
     inq_mem_free(stage);
     return code;
@@ -324,6 +321,9 @@ static int find_keys(const struct inq_trace *trace, const struct inq_op_model *m
               : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
     bool any = false;
 
+    if (found == INQ_OK) {
+        add_stages_of_model(trace, model, stage);
+    }
     for (size_t r = 0; found == INQ_OK && r < trace->n_ranks; r++) {
         any = any || stage[r] >= 0;
         key[r] = (uint64_t)((int64_t)stage[r] + 1);
@@ -332,7 +332,6 @@ static int find_keys(const struct inq_trace *trace, const struct inq_op_model *m
     if (found != INQ_OK) {
         return found;
     }
-    any = any || stages_of_model(trace, model, key);
     if (!any && has_bare_sends(trace)) {
         for (size_t r = 0; r < trace->n_ranks; r++) {
             int code = name_set(trace, &trace->ranks[r], &key[r], err);

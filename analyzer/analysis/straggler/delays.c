@@ -752,6 +752,16 @@ static int find_alike(struct inq_delays *delays, bool *aside, struct inq_err *er
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
+/* Where some are outliers only as long as others are not, all of them are set aside: of four ranks
+ * one with a late host and two with slow GPUs leave one to compare with, in whatever order. */
+static void set_aside_too(const struct inq_delays *delays, bool *aside)
+{
+    for (size_t i = 0; i < delays->n; i++) {
+        bool *own = &aside[delays->at[i].rank];
+        *own = *own || delays->at[i].outlier;
+    }
+}
+
 static int find_all(struct context *ctx, const struct inq_peer_groups *roles, bool *aside,
                     struct inq_delays *delays, struct inq_err *err)
 {
@@ -768,6 +778,12 @@ static int find_all(struct context *ctx, const struct inq_peer_groups *roles, bo
     for (int round = 0; code == INQ_OK && changed && round < MOST_ROUNDS; round++) {
         code = find_once(ctx, roles, delays, err);
         changed = code == INQ_OK && set_aside(delays, aside);
+    }
+    for (int last = 0; code == INQ_OK && changed && last < 2; last++) {
+        code = find_once(ctx, roles, delays, err);
+        if (code == INQ_OK) {
+            set_aside_too(delays, aside);
+        }
     }
     return code;
 }

@@ -227,7 +227,7 @@ static void fill_steps(const struct inq_context *context, struct inq_data_rows *
             account != NULL && !account->one_interval ? &account->steps[s] : NULL;
         inq_data_int(rows, (int64_t)s);
         inq_data_int(rows, context->trace->steps[s].number);
-        inq_data_int(rows, context->trace->steps[s].start_ns);
+        inq_data_int(rows, context->report->step_start_ns[s]);
         inq_data_known(rows, context->report->step_ns[s]);
         inq_data_known(rows, judged != NULL ? (int64_t)judged->judged : -1);
         inq_data_text(rows, judged != NULL ? judged->why : NULL);

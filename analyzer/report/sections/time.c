@@ -400,7 +400,7 @@ static void add_step(const struct inq_context *context, struct inq_table *table,
     double median_ns = (double)report->step_ns_median;
     bool known = step_ns >= 0 && median_ns > 0;
     inq_table_count(table, context->trace->steps[s].number);
-    inq_table_text(table, inq_context_at(context, context->trace->steps[s].start_ns));
+    inq_table_text(table, inq_context_at(context, report->step_start_ns[s]));
     if (step_ns >= 0) {
         inq_table_ns(table, step_ns);
     } else {

@@ -10,7 +10,7 @@ enum { MAX_SPANS = 110000 };
 
 static const uint32_t NO_STEP = INQ_NONE;
 
-/* From the first start to the last end: the GPU works on when the host has gone on. */
+/* From the first start to the last end: the host, which sets the marks, may be steps ahead. */
 static void widen_by_work(const struct inq_trace *trace, uint32_t step, struct inq_html_window *w)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
@@ -29,8 +29,12 @@ static void add_step(const struct inq_context *context, struct inq_html_windows 
                      uint32_t step)
 {
     const struct inq_step *s = &context->trace->steps[step];
-    struct inq_html_window w = {.start_ns = s->start_ns, .end_ns = s->end_ns, .step = s->number};
+    struct inq_html_window w = {.start_ns = INT64_MAX, .end_ns = INT64_MIN, .step = s->number};
     widen_by_work(context->trace, step, &w);
+    if (w.end_ns < w.start_ns) { /* none that is known */
+        w.start_ns = s->start_ns;
+        w.end_ns = s->end_ns;
+    }
     if (windows->n < INQ_HTML_MAX_WINDOWS && w.end_ns > w.start_ns) {
         windows->at[windows->n++] = w;
     }
@@ -46,10 +50,11 @@ static uint32_t step_numbered(const struct inq_trace *trace, int64_t number)
     return NO_STEP;
 }
 
-static uint32_t step_at(const struct inq_trace *trace, int64_t at_ns)
+static uint32_t step_at(const struct inq_report *report, size_t n_steps, int64_t at_ns)
 {
-    for (size_t s = 0; s < trace->n_steps; s++) {
-        if (at_ns >= trace->steps[s].start_ns && at_ns < trace->steps[s].end_ns) {
+    for (size_t s = 0; s < n_steps && report->step_ns != NULL; s++) {
+        if (at_ns >= report->step_start_ns[s] &&
+            at_ns - report->step_start_ns[s] < report->step_ns[s]) {
             return (uint32_t)s;
         }
     }
@@ -93,7 +98,7 @@ static void add_evidence(const struct inq_context *context, struct inq_html_wind
         windows->n == INQ_HTML_MAX_WINDOWS) {
         return;
     }
-    uint32_t step = step_at(context->trace, evidence->start_ns);
+    uint32_t step = step_at(context->report, context->trace->n_steps, evidence->start_ns);
     if (step != NO_STEP) {
         add_step(context, windows, step);
         return;

@@ -111,7 +111,7 @@ static void write_step_rows(struct inq_json *json, const struct inq_context *con
     for (size_t s = 0; s < trace->n_steps; s++) {
         inq_json_object(json, NULL);
         inq_json_int(json, "step", trace->steps[s].number);
-        inq_json_int(json, "start_ns", trace->steps[s].start_ns);
+        inq_json_int(json, "start_ns", context->report->step_start_ns[s]);
         inq_json_known(json, "dur_ns", context->report->step_ns[s]);
         inq_json_end_object(json);
     }

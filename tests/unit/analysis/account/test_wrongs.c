@@ -275,6 +275,25 @@ static void steps__are_as_long_as_the_work_where_hosts_run_ahead(void **state)
     test_synth_close(&t);
 }
 
+/* A step begins where the one before it ended, and the critical path of a step with it: marks are
+ * set by hosts that are up to four steps ahead. */
+static void steps__begin_with_the_work_where_hosts_run_ahead(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=4,layers=4,steps=8,sync=0,gz=0,fault=slow_gpu:rank=2", NULL);
+    const struct inq_report *report = t.report;
+    for (size_t s = 2; s < t.run->traces[0]->n_steps; s++) {
+        int64_t end_ns = report->step_start_ns[s - 1] + report->step_ns[s - 1];
+        assert_in_range(report->step_start_ns[s], end_ns - report->step_ns[s] / 50,
+                        end_ns + report->step_ns[s] / 50);
+    }
+    assert_non_null(report->critical_path);
+    assert_in_range(report->critical_path->length_ns, report->step_ns_median * 98 / 100,
+                    report->step_ns_median * 102 / 100);
+    test_synth_close(&t);
+}
+
 /* Hosts that never wait run ahead until the launch queue is full, and are the GPU's from there on:
  * a slow link was repaired in the first steps only, and costed half of what it did. */
 static void hosts__that_a_full_queue_stops_go_with_their_gpu(void **state)
@@ -365,6 +384,7 @@ int main(void)
         cmocka_unit_test(links__between_hosts_are_compared_with_their_like),
         cmocka_unit_test(links__alone_inside_a_host_are_compared_with_those_that_cross),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),
+        cmocka_unit_test(steps__begin_with_the_work_where_hosts_run_ahead),
         cmocka_unit_test(hosts__that_a_full_queue_stops_go_with_their_gpu),
         cmocka_unit_test(hosts__that_run_ahead_do_not_wait_for_what_ends),
         cmocka_unit_test(absent_ranks__leave_nothing_established),

@@ -556,6 +556,20 @@ static bool has_uneven_work(const char *spec)
  * Noise of single kernels, and clocks that vary from step to step, do not make work uneven. */
 /* One of two on a host is slower by one percent, as chips differ: it is no part of what the two
  * slow ones have in common, nor is its host. */
+/* Whoever is compared with the others hides the other fault. */
+static void alike__three_of_four_by_two_causes(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,layers=8,micro_batches=1,sharded=1,gpus_per_host=2,steps=6,sigma=0.04,"
+        "seed=240895,gz=0,lean=1,fault=late_host:mode=pause:rank=0:delay=4ms,"
+        "fault=low_clock:host=1:factor=1.2",
+        &repaired);
+    expect_told(&t, "late_host:rank0", "Rank 0's host launches", 13.3);
+    expect_told(&t, "slow_gpu:rank2,3", "18 % slower", 11.9);
+    test_synth_close(&t);
+}
+
 static void alike__a_gpu_slower_as_chips_are_is_not_named_with_slow_ones(void **state)
 {
     (void)state;
@@ -643,6 +657,7 @@ int main(void)
         cmocka_unit_test(alike__how_slow_a_gpu_is_beside_a_late_host),
         cmocka_unit_test(alike__how_slow_a_gpu_is_in_some_steps),
         cmocka_unit_test(alike__a_host_with_slow_gpus_and_a_late_rank),
+        cmocka_unit_test(alike__three_of_four_by_two_causes),
         cmocka_unit_test(alike__a_gpu_slower_as_chips_are_is_not_named_with_slow_ones),
         cmocka_unit_test(uneven__experts_tell_within_a_step),
         cmocka_unit_test(uneven__experts_of_ranks_without_launches_are_evened_like_their_peers),

@@ -54,6 +54,10 @@ static void whole_stages__slow_gpus_of_a_host(void **state)
     expect("dp=2,tp=2,pp=2,micro_batches=6,layers=2,steps=8,gpus_per_host=4,seed=61008,gz=0,"
            "cpu_ops=0,fault=slow_gpu:host=1:factor=1.15",
            true, 3, "The GPUs of host node-01 ");
+    /* no send or receive of rank 3 says its stage: the pipeline does */
+    expect("dp=2,pp=4,micro_batches=4,layers=4,p2p=batched,gpus_per_host=2,steps=11,sync=0,"
+           "clock=1ms,drift=20,window=ragged,seed=102129,gz=0,fault=slow_gpu:host=1:factor=1.3",
+           true, 3, "The GPUs of host node-01 ");
     /* each alone gains nothing, both stages together do */
     expect("dp=1,tp=2,pp=8,micro_batches=24,layers=8,p2p=batched,labels=1,steps=6,args=old,"
            "seed=61094,gz=0,cpu_ops=0,fault=low_clock:rank=0:last=7:factor=1.08",

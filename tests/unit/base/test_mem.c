@@ -5,6 +5,7 @@
 #include "inquest/version.h"
 #include "base/par.h"
 #include "inquest/error.h"
+#include "support_sanitize.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,12 +186,8 @@ static int limited_child(uint64_t bytes)
 static void budget__address_space_bounds_threads_and_memory(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TEST_SANITIZED
     skip(); /* these map terabytes */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    skip();
-#endif
 #endif
     static const uint64_t sizes[] = {UINT64_C(1) << 20, UINT64_C(100) << 20, UINT64_C(1) << 30};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

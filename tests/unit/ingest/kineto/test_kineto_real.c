@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "support_sanitize.h"
 #include "support_trace.h"
 
 #include <stdio.h>
@@ -14,19 +15,7 @@
 #include <string.h>
 
 /* Sanitizers make everything much slower: then a sample has to do. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SAMPLED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SAMPLED 1
-#endif
-#ifdef SAMPLED
-enum { LARGE = 6000000, ONE_OF = 10 };
-#else
-enum { LARGE = 100000000, ONE_OF = 1 };
-#endif
+enum { LARGE = TEST_SANITIZED ? 6000000 : 100000000, ONE_OF = TEST_SANITIZED ? 10 : 1 };
 
 /* What a file holds, worked out with exact decimals from the parsed JSON. `starts` is the sum of
  * the starts of GPU events relative to the first of them, `durs` of their durations. */

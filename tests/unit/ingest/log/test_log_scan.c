@@ -12,6 +12,7 @@
 #include "ingest/log/patterns.h"
 #include "ingest/log/words/words.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { TEXT = 4096, PADDING = 128, ROUNDS = 100 };
@@ -19,7 +20,16 @@ enum { TEXT = 4096, PADDING = 128, ROUNDS = 100 };
 struct words {
     struct inq_log_wanted list[INQ_LOG_WORDS];
     uint32_t n;
+    size_t len[INQ_LOG_WORDS];
+    /* the first word that begins with a byte, and the next that begins as a word does; n: none */
+    uint32_t first[UCHAR_MAX + 1], next[INQ_LOG_WORDS];
 };
+
+/* What is searched for of a word. */
+static size_t length_of(const char *word)
+{
+    return strnlen(word, 8);
+}
 
 static struct words all_words(void)
 {
@@ -34,13 +44,16 @@ static struct words all_words(void)
                 (struct inq_log_wanted){rows[k][i].needle, rows[k][i].special == INQ_LOG_RESULT};
         }
     }
+    for (int byte = 0; byte <= UCHAR_MAX; byte++) {
+        words.first[byte] = words.n;
+    }
+    for (uint32_t w = words.n; w-- > 0;) {
+        uint32_t *first = &words.first[(unsigned char)words.list[w].text[0]];
+        words.len[w] = length_of(words.list[w].text);
+        words.next[w] = *first;
+        *first = w;
+    }
     return words;
-}
-
-/* What is searched for of a word. */
-static size_t length_of(const char *word)
-{
-    return strnlen(word, 8);
 }
 
 /* Letters, digits and blanks, a byte beyond ASCII now and then, and words or parts of them. */
@@ -51,8 +64,9 @@ static void fill(char *text, size_t n, const struct words *words, uint64_t *seed
         text[i] = usual[test_random(seed) % (sizeof usual - 1)];
     }
     for (size_t planted = test_random(seed) % 40; planted > 0; planted--) {
-        const char *word = words->list[test_random(seed) % words->n].text;
-        size_t len = length_of(word);
+        size_t w = test_random(seed) % words->n;
+        const char *word = words->list[w].text;
+        size_t len = words->len[w];
         len -= test_random(seed) % 4 == 0; /* all but its last byte */
         memcpy(text + test_random(seed) % (n - len), word, len);
     }
@@ -63,9 +77,9 @@ static const char *find_slowly(const struct words *words, const char *p, const c
                                uint64_t *lines)
 {
     for (; p < end; p++) {
-        for (uint32_t w = 0; w < words->n; w++) {
+        for (uint32_t w = words->first[(unsigned char)*p]; w < words->n; w = words->next[w]) {
             const struct inq_log_wanted *word = &words->list[w];
-            size_t len = length_of(word->text);
+            size_t len = words->len[w];
             bool closed = p + len >= end || (unsigned char)p[len] <= ' ';
             if (len <= (size_t)(end - p) && memcmp(p, word->text, len) == 0 &&
                 (closed || !word->closed)) {

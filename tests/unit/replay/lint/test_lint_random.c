@@ -3,6 +3,7 @@
  * exactly those that a plain simulation of blocking calls cannot finish are reported. */
 #include "inquest/lint.h"
 #include "schedule/schedule.h"
+#include "support_sanitize.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 10000, MOST_RANKS = 5, MOST_STAGES = 12, MOST_MICROBATCHES = 5 };
+enum {
+    CASES = TEST_SANITIZED ? 1000 : 10000, /* of a kind: each is like the others to a sanitizer */
+    MOST_RANKS = 5,
+    MOST_STAGES = 12,
+    MOST_MICROBATCHES = 5
+};
 
 static uint32_t below(uint64_t *random, uint32_t n)
 {
@@ -27,6 +33,7 @@ static uint32_t below(uint64_t *random, uint32_t n)
 /* A schedule being grown by doing one thing after the other that can be done next. */
 struct growth {
     struct inq_schedule s;
+    int32_t next[MOST_STAGES], previous[MOST_STAGES]; /* -1: none */
     bool comms, split[MOST_STAGES];
     uint8_t f[MOST_STAGES][MOST_MICROBATCHES]; /* 1: done */
     uint8_t b[MOST_STAGES][MOST_MICROBATCHES]; /* 1: done (B, or I) */
@@ -49,20 +56,18 @@ static bool possible(const struct growth *g, struct move m)
 {
     int32_t s = m.stage;
     int32_t i = m.microbatch;
-    int32_t next = inq_schedule_next(&g->s, s);
-    int32_t previous = inq_schedule_previous(&g->s, s);
     switch (m.kind) {
     case MOVE_F:
-        return !g->f[s][i] && (previous < 0 || g->have_f[s][i]);
+        return !g->f[s][i] && (g->previous[s] < 0 || g->have_f[s][i]);
     case MOVE_B:
-        return !g->b[s][i] && g->f[s][i] && (next < 0 || g->have_b[s][i]);
+        return !g->b[s][i] && g->f[s][i] && (g->next[s] < 0 || g->have_b[s][i]);
     case MOVE_W:
         return g->split[s] && g->b[s][i] && !g->w[s][i];
     case MOVE_SEND_F:
-        return next >= 0 && g->f[s][i] && !g->sent_f[s][i];
+        return g->next[s] >= 0 && g->f[s][i] && !g->sent_f[s][i];
     case MOVE_SEND_B:
     default:
-        return previous >= 0 && g->b[s][i] && !g->sent_b[s][i];
+        return g->previous[s] >= 0 && g->b[s][i] && !g->sent_b[s][i];
     }
 }
 
@@ -70,8 +75,7 @@ static bool possible(const struct growth *g, struct move m)
 static void hand_over(struct growth *g, struct move m)
 {
     bool forward = m.kind == MOVE_SEND_F;
-    int32_t to =
-        forward ? inq_schedule_next(&g->s, m.stage) : inq_schedule_previous(&g->s, m.stage);
+    int32_t to = forward ? g->next[m.stage] : g->previous[m.stage];
     int32_t from_rank = g->s.stage_rank[m.stage];
     int32_t to_rank = g->s.stage_rank[to];
     (forward ? g->sent_f : g->sent_b)[m.stage][m.microbatch] = 1;
@@ -120,6 +124,10 @@ static void grow(struct growth *g, uint64_t *random, bool comms)
     for (int32_t s = 0; s < n_stages; s++) {
         g->s.stage_rank[s] = s < n_ranks ? s : (int32_t)below(random, (uint32_t)n_ranks);
         g->split[s] = below(random, 2) == 0;
+    }
+    for (int32_t s = 0; s < n_stages; s++) {
+        g->next[s] = inq_schedule_next(&g->s, s);
+        g->previous[s] = inq_schedule_previous(&g->s, s);
     }
     struct move moves[5 * MOST_STAGES * MOST_MICROBATCHES];
     for (size_t n = 1; n > 0;) {

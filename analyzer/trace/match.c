@@ -14,7 +14,6 @@
 #include "trace/collectives.h"
 #include "trace/clock/clock.h"
 #include "trace/comm_rows.h"
-#include "trace/partners.h"
 #include "trace/pairing.h"
 
 #include <string.h>
@@ -48,13 +47,6 @@ struct found {
     struct inq_member *members;
 };
 
-/* A kernel that names its peer, which has none for it that does. */
-struct leftover {
-    uint32_t rank;
-    const struct inq_comm_row *row;
-    bool taken; /* by one that names no peer */
-};
-
 struct matcher {
     struct inq_trace *trace;
     const struct inq_comm_rows *rows;
@@ -62,7 +54,7 @@ struct matcher {
     struct found *found;            /* [n_channels] */
     struct inq_pairing pairing;
     size_t n_left, cap_left;
-    struct leftover *left;
+    struct inq_leftover *left;
 };
 
 /* A channel in work. */
@@ -439,12 +431,6 @@ static bool end_together(const struct instance *instance)
     return instance->last_end_ns - instance->first_end_ns <= NAMELESS_TOLERANCE_NS;
 }
 
-/* What behaves otherwise, captures' ends among it, is less than a fifth. */
-static bool is_nearly_all(size_t part, size_t all)
-{
-    return part * 5 >= all * 4;
-}
-
 /* Nameless kernels are taken for a collective only when nearly all of a channel's behave like one.
  */
 static bool nameless_convince(const struct channel *c, uint32_t expected)
@@ -456,7 +442,7 @@ static bool nameless_convince(const struct channel *c, uint32_t expected)
         all += instance->nameless;
         whole += instance->nameless && instance->n_members == expected && end_together(instance);
     }
-    return is_nearly_all(whole, all);
+    return inq_is_nearly_all(whole, all);
 }
 
 /* The members by rank: the chain runs backwards, and but for the longest side they joined so. */
@@ -543,92 +529,7 @@ static int keep_channel(struct channel *c, bool by_seq)
 
 /* ---- bare exchanges -------------------------------------------------------------------------- */
 
-/* A kernel that exchanged with a peer that is not known, or (`left`) with one that it names but
- * that has no such kernel. */
-struct open_row {
-    uint32_t rank;
-    const struct inq_comm_row *row;
-    struct leftover *left; /* NULL: its peer is not known */
-};
-
-struct pairs {
-    const struct matcher *m;
-    size_t n;
-    struct open_row *open;
-    struct inq_exchange *all;
-};
-
-/* Replicas of a stage start the same transfer tens of microseconds apart, which must not outweigh
- * that their ends are as far apart; who waits for another rank does so for much longer. */
-enum { TRANSFER_PART = 8 };
-
-static bool names_peer(const struct matcher *m, const struct open_row *open, uint32_t peer)
-{
-    const struct inq_rank *rank = &m->trace->ranks[open->rank];
-    const struct inq_comm *comm = &rank->comms[rank->events.comm[open->row->event]];
-    int32_t number = m->trace->ranks[peer].rank;
-    bool named = inq_coll_is_one_way(comm->kind) && comm->peer == number;
-    for (uint32_t at = comm->batch; at != INQ_NONE && !named; at = rank->comms[at].batch) {
-        named = inq_coll_is_one_way(rank->comms[at].kind) && rank->comms[at].peer == number;
-    }
-    return named;
-}
-
-/* A transfer takes its time from the arrival of the second end on: two ranks that both wait for a
- * third arrive long before. */
-static int64_t speaks_against(const void *ctx, const struct inq_exchange *x,
-                              const struct inq_exchange *y)
-{
-    const struct pairs *p = ctx;
-    const struct open_row *a = &p->open[x->row];
-    const struct open_row *b = &p->open[y->row];
-    if (a->rank == b->rank ||
-        (a->left != NULL && (b->left != NULL || !names_peer(p->m, a, b->rank))) ||
-        (b->left != NULL && !names_peer(p->m, b, a->rank)) ||
-        !inq_may_pair(&p->m->pairing, a->rank, b->rank)) {
-        return -1;
-    }
-    int64_t x_start_ns = x->end_ns - (a->row->end_ns - a->row->start_ns);
-    int64_t y_start_ns = y->end_ns - (b->row->end_ns - b->row->start_ns);
-    int64_t start_ns = x_start_ns > y_start_ns ? x_start_ns : y_start_ns;
-    int64_t end_ns = x->end_ns > y->end_ns ? x->end_ns : y->end_ns;
-    return end_ns > start_ns ? (end_ns - start_ns) / TRANSFER_PART : 0;
-}
-
-static int64_t common_end(const struct matcher *m, uint32_t rank, const struct inq_comm_row *row)
-{
-    const struct inq_clock *clock = &m->clocks[m->trace->ranks[rank].clock.source];
-    return inq_clock_common_ns(clock, row->start_ns) + (row->end_ns - row->start_ns);
-}
-
-/* Sides are lanes: those of two ranks that send and receive at once end both within microseconds,
- * but what one sends on a stream the other receives on one. */
-static void open_row(struct pairs *p, uint32_t rank, const struct inq_comm_row *row,
-                     struct leftover *left)
-{
-    uint32_t lane = p->m->trace->ranks[rank].events.lane[row->event];
-    p->open[p->n] = (struct open_row){rank, row, left};
-    p->all[p->n] =
-        (struct inq_exchange){common_end(p->m, rank, row), p->m->pairing.first_lane[rank] + lane,
-                              (uint32_t)p->n, INQ_NONE};
-    p->n++;
-}
-
-static void open_rows(const struct channel *c, struct pairs *p)
-{
-    for (size_t s = 0; s < c->n_sides; s++) {
-        for (size_t i = 0; i < c->sides[s].n; i++) {
-            open_row(p, c->sides[s].rank, &c->sides[s].rows[i], NULL);
-        }
-    }
-    for (size_t i = 0; i < c->m->n_left; i++) {
-        if (!c->m->left[i].taken) {
-            open_row(p, c->m->left[i].rank, c->m->left[i].row, &c->m->left[i]);
-        }
-    }
-}
-
-static int keep_pair(struct channel *c, const struct open_row *x, const struct open_row *y)
+static int keep_pair(struct channel *c, const struct inq_open_row *x, const struct inq_open_row *y)
 {
     struct found *f = c->found;
     bool swap = x->rank > y->rank;
@@ -656,7 +557,7 @@ static int keep_pair(struct channel *c, const struct open_row *x, const struct o
     return INQ_OK;
 }
 
-static int keep_pairs(struct channel *c, const struct pairs *p)
+static int keep_pairs(struct channel *c, const struct inq_open *p)
 {
     int code = INQ_OK;
     for (size_t i = 0; i < p->n && code == INQ_OK; i++) {
@@ -664,10 +565,10 @@ static int keep_pairs(struct channel *c, const struct pairs *p)
         if (partner == INQ_NONE || partner < i) {
             continue;
         }
-        const struct open_row *x = &p->open[p->all[i].row];
-        const struct open_row *y = &p->open[p->all[partner].row];
+        const struct inq_open_row *x = &p->open[p->all[i].row];
+        const struct inq_open_row *y = &p->open[p->all[partner].row];
         code = keep_pair(c, x, y);
-        struct leftover *left = x->left != NULL ? x->left : y->left;
+        struct inq_leftover *left = x->left != NULL ? x->left : y->left;
         if (left != NULL) {
             left->taken = true;
         }
@@ -675,63 +576,22 @@ static int keep_pairs(struct channel *c, const struct pairs *p)
     return code;
 }
 
-/* Nearly all of the channel's rows have a partner, or all but those from before and after all ranks
- * were recorded. */
-static bool pairs_convince(const struct channel *c, const struct pairs *p)
-{
-    int64_t from_ns = INT64_MIN;
-    int64_t to_ns = INT64_MAX;
-    size_t n[2] = {0, 0}; /* of all, and meanwhile */
-    size_t n_paired[2] = {0, 0};
-    for (size_t s = 0; s < c->n_sides; s++) {
-        const struct inq_side *side = &c->sides[s];
-        int64_t first_ns = common_end(c->m, side->rank, &side->rows[0]);
-        int64_t last_ns = common_end(c->m, side->rank, &side->rows[side->n - 1]);
-        from_ns = first_ns > from_ns ? first_ns : from_ns;
-        to_ns = last_ns < to_ns ? last_ns : to_ns;
-    }
-    for (size_t i = 0; i < p->n; i++) {
-        bool own = p->open[p->all[i].row].left == NULL;
-        bool meanwhile = own && p->all[i].end_ns >= from_ns && p->all[i].end_ns <= to_ns;
-        bool paired = p->all[i].partner != INQ_NONE;
-        n[0] += own;
-        n[1] += meanwhile;
-        n_paired[0] += own && paired;
-        n_paired[1] += meanwhile && paired;
-    }
-    return (n[0] > 0 && is_nearly_all(n_paired[0], n[0])) ||
-           (n[1] > 0 && is_nearly_all(n_paired[1], n[1]));
-}
-
 /* Kernels of which only "send or receive" is known: several pairs of ranks, each of which ends its
  * own transfers together? Like one collective of all they are only where that explains less. Ranks
  * that name peers elsewhere have no such collective. */
 static int match_pairs(struct channel *c, bool *done)
 {
-    size_t most = c->m->n_left + 1;
     bool named = false;
     for (size_t s = 0; s < c->n_sides; s++) {
-        most += c->sides[s].n;
         named = named || c->m->pairing.named[c->sides[s].rank];
     }
-    struct pairs p = {.m = c->m,
-                      .open = inq_mem_alloc(most * sizeof *p.open),
-                      .all = inq_mem_alloc(most * sizeof *p.all)};
-    int code = p.open != NULL && p.all != NULL
-                   ? INQ_OK
-                   : inq_err_set(c->err, INQ_NOMEM, "out of memory for %zu exchanges", most);
-    if (code == INQ_OK) {
-        struct inq_partner_rules rules = {speaks_against, &p};
-        size_t n_paired;
-        open_rows(c, &p);
-        code = inq_partners_find(p.all, p.n, &rules, &n_paired, c->err);
-    }
-    if (code == INQ_OK && (named || pairs_convince(c, &p))) {
+    struct inq_open open = {.pairing = &c->m->pairing, .clocks = c->m->clocks};
+    int code = inq_open_pair(&open, c->sides, c->n_sides, c->m->left, c->m->n_left, c->err);
+    if (code == INQ_OK && (named || open.convincing)) {
         *done = true;
-        code = keep_pairs(c, &p);
+        code = keep_pairs(c, &open);
     }
-    inq_mem_free(p.open);
-    inq_mem_free(p.all);
+    inq_open_release(&open);
     return code;
 }
 
@@ -835,7 +695,7 @@ static int add_leftovers(struct matcher *m, size_t channel, uint8_t *const *plac
                               : INQ_OK;
             if (code == INQ_OK && *seen == 0) {
                 *seen = 1; /* one of several transfers counts */
-                m->left[m->n_left++] = (struct leftover){side->rank, &side->rows[i], false};
+                m->left[m->n_left++] = (struct inq_leftover){side->rank, &side->rows[i], false};
             }
         }
     }

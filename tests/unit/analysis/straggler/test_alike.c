@@ -554,8 +554,6 @@ static bool has_uneven_work(const char *spec)
 
 /* Experts draw other tokens in each layer, which a step's sum hides: stretches of kernels tell.
  * Noise of single kernels, and clocks that vary from step to step, do not make work uneven. */
-/* One of two on a host is slower by one percent, as chips differ: it is no part of what the two
- * slow ones have in common, nor is its host. */
 /* Whoever is compared with the others hides the other fault. */
 static void alike__three_of_four_by_two_causes(void **state)
 {
@@ -570,6 +568,8 @@ static void alike__three_of_four_by_two_causes(void **state)
     test_synth_close(&t);
 }
 
+/* One of two on a host is slower by one percent, as chips differ: it is no part of what the two
+ * slow ones have in common, nor is its host. */
 static void alike__a_gpu_slower_as_chips_are_is_not_named_with_slow_ones(void **state)
 {
     (void)state;

@@ -50,6 +50,7 @@ static void fill_trace(struct made_report *made)
                                            .start_ns = start_ns + (int64_t)s * 2000000,
                                            .end_ns = start_ns + (int64_t)(s + 1) * 2000000};
         made->step_ns[s] = 2000000;
+        made->step_start_ns[s] = made->steps[s].start_ns;
     }
     made->group_ranks[0] = 0;
     made->group_ranks[1] = 1;
@@ -165,6 +166,7 @@ static void fill_findings(struct made_report *made)
                                        .n_findings = 2,
                                        .findings = made->findings,
                                        .step_ns = made->step_ns,
+                                       .step_start_ns = made->step_start_ns,
                                        .step_ns_median = 2000000,
                                        .n_rank_times = 2,
                                        .rank_times = made->times,

@@ -23,7 +23,7 @@ struct made_report {
     struct inq_file files[2], skipped[1];
     struct inq_rank ranks[2];
     struct inq_step steps[2];
-    int64_t step_ns[2];
+    int64_t step_ns[2], step_start_ns[2];
     struct inq_group groups[1];
     int32_t group_ranks[2], missing[1];
     struct inq_collective collectives[1];

@@ -10,7 +10,7 @@ enum { MAX_SPANS = 110000 };
 
 static const uint32_t NO_STEP = INQ_NONE;
 
-/* From the first start to the last end: the host, which sets the marks, may be steps ahead. */
+/* From the first start to the last end: ranks begin and end a step one after the other. */
 static void widen_by_work(const struct inq_trace *trace, uint32_t step, struct inq_html_window *w)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
@@ -29,12 +29,13 @@ static void add_step(const struct inq_context *context, struct inq_html_windows 
                      uint32_t step)
 {
     const struct inq_step *s = &context->trace->steps[step];
-    struct inq_html_window w = {.start_ns = INT64_MAX, .end_ns = INT64_MIN, .step = s->number};
-    widen_by_work(context->trace, step, &w);
-    if (w.end_ns < w.start_ns) { /* none that is known */
-        w.start_ns = s->start_ns;
-        w.end_ns = s->end_ns;
+    const struct inq_report *report = context->report;
+    struct inq_html_window w = {.start_ns = s->start_ns, .end_ns = s->end_ns, .step = s->number};
+    if (report->step_ns != NULL && report->step_ns[step] >= 0) {
+        w.start_ns = report->step_start_ns[step];
+        w.end_ns = w.start_ns + report->step_ns[step];
     }
+    widen_by_work(context->trace, step, &w);
     if (windows->n < INQ_HTML_MAX_WINDOWS && w.end_ns > w.start_ns) {
         windows->at[windows->n++] = w;
     }

@@ -405,8 +405,7 @@ static const struct cJSON *window_at(const struct cJSON *timeline, int64_t at_ns
     return NULL;
 }
 
-/* A step's window ends with its last kernel, not where its host ended: the last op is drawn whole.
- */
+/* A step's window is that of its kernels, not of its host: the last op is drawn whole. */
 static void html__a_window_has_all_work_of_its_step(void **state)
 {
     (void)state;
@@ -421,7 +420,7 @@ static void html__a_window_has_all_work_of_its_step(void **state)
     const struct cJSON *timeline = inq_json_first(root);
     const struct cJSON *w = item_of(inq_json_get(timeline, "windows"), 0);
     int64_t origin_ns = strtoll(inq_json_text(inq_json_get(timeline, "origin_ns"), "0"), NULL, 10);
-    assert_int_equal(origin_ns + inq_json_integer(inq_json_get(w, "start_ns"), -1), 1000 * ms);
+    assert_int_equal(origin_ns + inq_json_integer(inq_json_get(w, "start_ns"), -1), 1001 * ms);
     assert_int_equal(origin_ns + inq_json_integer(inq_json_get(w, "end_ns"), -1), 1009 * ms);
     assert_int_equal(inq_json_integer(inq_json_get(w, "step"), -1), 3);
     inq_json_free(root);

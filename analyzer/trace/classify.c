@@ -2,6 +2,8 @@
 /* What a name says. Tables of the field's names; no state. */
 #include "trace/classify.h"
 
+#include "base/any_case.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,31 +84,31 @@ static bool find_ccl(const char *name, size_t len, const char **end)
 /* Libraries and the operations themselves, however their author spells them. */
 static bool is_communication(const char *name, size_t len)
 {
-    static const struct text_code comm[] = {
-        {"nvshmem", 1},
-        {"rocshmem", 1},
-        {"deep_ep", 1}, /* DeepEP's dispatch and combine, under this or another namespace */
-        {"::internode", 1},
-        {"::intranode", 1},
-        {"userbuffers_", 1},        /* Transformer Engine's overlapped tensor parallelism */
-        {"cross_device_reduce", 1}, /* vLLM's custom all-reduce */
-        {"quickreduce", 1},         /* its AMD variant */
-        {"mscclpp", 1},
-        {"multimem_", 1}, /* symmetric memory */
-        {"all_reduce", 1},
-        {"allreduce", 1},
-        {"all_gather", 1},
-        {"allgather", 1},
-        {"reduce_scatter", 1},
-        {"reducescatter", 1},
-        {"all_to_all", 1},
-        {"alltoall", 1},
-        {"all2all", 1},
-        {"sendrecv", 1},
-        {"hcom_", 1}, /* Ascend */
+    static const char *const comm[] = {
+        "nvshmem",
+        "rocshmem",
+        "deep_ep", /* DeepEP's dispatch and combine, under this or another namespace */
+        "::internode",
+        "::intranode",
+        "userbuffers_",        /* Transformer Engine's overlapped tensor parallelism */
+        "cross_device_reduce", /* vLLM's custom all-reduce */
+        "quickreduce",         /* its AMD variant */
+        "mscclpp",
+        "multimem_", /* symmetric memory */
+        "all_reduce",
+        "allreduce",
+        "all_gather",
+        "allgather",
+        "reduce_scatter",
+        "reducescatter",
+        "all_to_all",
+        "alltoall",
+        "all2all",
+        "sendrecv",
+        "hcom_", /* Ascend */
     };
     const char *end;
-    return find_ccl(name, len, &end) || find_row(comm, COUNT(comm), name, len) == 1;
+    return find_ccl(name, len, &end) || inq_any_case_has(comm, COUNT(comm), name, len);
 }
 
 enum inq_op_class inq_classify_kernel(const char *name, size_t len)
@@ -122,131 +124,127 @@ enum inq_op_class inq_classify_kernel(const char *name, size_t len)
 }
 
 /* Libraries of kernels, then what kernels compute. */
-static const struct text_code compute[] = {
-    {"compute", 1}, /* what replays execute */
-    {"at::native", 1},
-    {"aten::", 1},
-    {"-dtype_", 1}, /* MTIA's names of ops */
-    {"aclnn", 1},   /* Ascend's, and the core that runs them */
-    {"AiCore", 1},
-    {"at_cuda_detail", 1},
-    {"cub::", 1},
-    {"thrust::", 1},
-    {"cutlass", 1},
-    {"cute::", 1},
-    {"cublas", 1},
-    {"cudnn", 1},
-    {"cask_", 1},
-    {"xmma", 1},
-    {"nvjet", 1},
-    {"magma", 1},
-    {"Cijk_", 1},
-    {"triton", 1},
-    {"fbgemm", 1},
-    {"flash", 1},
-    {"fmha", 1},
-    {"transformer_engine", 1},
-    {"miopen", 1},
-    {"rocblas", 1},
-    {"hipblas", 1},
-    {"gemm", 1},
-    {"gemv", 1},
-    {"matmul", 1},
-    {"splitK", 1},
-    {"dgrad", 1},
-    {"wgrad", 1},
-    {"fprop", 1},
-    {"conv", 1},
-    {"winograd", 1},
-    {"im2col", 1},
-    {"nchw", 1},
-    {"nhwc", 1},
-    {"fft", 1},
-    {"elementwise", 1},
-    {"multi_tensor", 1},
-    {"reduce_kernel", 1},
-    {"attention", 1},
-    {"attn", 1},
-    {"softmax", 1},
-    {"norm", 1},
-    {"embedding", 1},
-    {"dropout", 1},
-    {"pool", 1},
-    {"gelu", 1},
-    {"relu", 1},
-    {"silu", 1},
-    {"swiglu", 1},
-    {"sigmoid", 1},
-    {"tanh", 1},
-    {"rotary", 1},
-    {"rope", 1},
-    {"adam", 1},
-    {"sgd", 1},
-    {"optimizer", 1},
-    {"loss", 1},
-    {"criterion", 1},
-    {"entropy", 1},
-    {"topk", 1},
-    {"sort", 1},
-    {"index", 1},
-    {"transpose", 1},
-    {"permute", 1},
-    {"quant", 1},
-    {"forward", 1},
-    {"backward", 1},
-    {"_fwd", 1},
-    {"_bwd", 1},
-    {"fused", 1},
-    {"cumsum", 1},
-    {"dot_kernel", 1},
-    {"cast_to", 1},
-    {"layout", 1},
-    {"bounds_check", 1},
-    {"LayerNorm", 1},
-    {"mlp", 1},
-    {"lstm", 1},
-    {"bias", 1},
-    {"bn_", 1},
-    {"Eigen::", 1},
-    {"tensorflow::", 1},
-    {"autograd::", 1},
-    {"reducer::", 1},
-    {"Optimizer.", 1},
+static const char *const compute[] = {
+    "compute", /* what replays execute */
+    "at::native",
+    "aten::",
+    "-dtype_", /* MTIA's names of ops */
+    "aclnn",   /* Ascend's, and the core that runs them */
+    "AiCore",
+    "at_cuda_detail",
+    "cub::",
+    "thrust::",
+    "cutlass",
+    "cute::",
+    "cublas",
+    "cudnn",
+    "cask_",
+    "xmma",
+    "nvjet",
+    "magma",
+    "Cijk_",
+    "triton",
+    "fbgemm",
+    "flash",
+    "fmha",
+    "transformer_engine",
+    "miopen",
+    "rocblas",
+    "hipblas",
+    "gemm",
+    "gemv",
+    "matmul",
+    "splitK",
+    "dgrad",
+    "wgrad",
+    "fprop",
+    "conv",
+    "winograd",
+    "im2col",
+    "nchw",
+    "nhwc",
+    "fft",
+    "elementwise",
+    "multi_tensor",
+    "reduce_kernel",
+    "attention",
+    "attn",
+    "softmax",
+    "norm",
+    "embedding",
+    "dropout",
+    "pool",
+    "gelu",
+    "relu",
+    "silu",
+    "swiglu",
+    "sigmoid",
+    "tanh",
+    "rotary",
+    "rope",
+    "adam",
+    "sgd",
+    "optimizer",
+    "loss",
+    "criterion",
+    "entropy",
+    "topk",
+    "sort",
+    "index",
+    "transpose",
+    "permute",
+    "quant",
+    "forward",
+    "backward",
+    "_fwd",
+    "_bwd",
+    "fused",
+    "cumsum",
+    "dot_kernel",
+    "cast_to",
+    "layout",
+    "bounds_check",
+    "LayerNorm",
+    "mlp",
+    "lstm",
+    "bias",
+    "bn_",
+    "Eigen::",
+    "tensorflow::",
+    "autograd::",
+    "reducer::",
+    "Optimizer.",
     /* HLO's opcodes, as XLA names its ops and kernels */
-    {"fusion", 1},
-    {"broadcast.", 1},
-    {"reduce.", 1},
-    {"select", 1},
-    {"slice", 1},
-    {"bitcast", 1},
-    {"convert", 1},
-    {"reshape", 1},
-    {"iota", 1},
-    {"concatenate", 1},
-    {"pad.", 1},
-    {"dot.", 1},
-    {"copy.", 1},
-    {"gather.", 1},
-    {"scatter.", 1},
-    {"compare.", 1},
-    {"rng", 1},
-    {"custom-call", 1},
-    {"while", 1},
+    "fusion",
+    "broadcast.",
+    "reduce.",
+    "select",
+    "slice",
+    "bitcast",
+    "convert",
+    "reshape",
+    "iota",
+    "concatenate",
+    "pad.",
+    "dot.",
+    "copy.",
+    "gather.",
+    "scatter.",
+    "compare.",
+    "rng",
+    "custom-call",
+    "while",
 };
 
 bool inq_kernel_is_compute(const char *name, size_t len)
 {
-    return find_row(compute, COUNT(compute), name, len) == 1;
+    return inq_any_case_has(compute, COUNT(compute), name, len);
 }
 
 bool inq_kernel_updates_weights(const char *name)
 {
     static const char *const words[] = {"adam", "sgd", "optimizer", "adagrad", "adafactor"};
-    bool updates = false;
-    for (size_t i = 0; i < sizeof words / sizeof *words && !updates; i++) {
-        updates = strcasestr(name, words[i]) != NULL;
-    }
-    return updates;
+    return inq_any_case_has(words, COUNT(words), name, strlen(name));
 }
 
 enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)

@@ -2,6 +2,7 @@
 /* Arrivals: of the members of collectives, and of what ops of an op table depend on. */
 #include "analysis/account/facts.h"
 
+#include "base/any_case.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -30,18 +31,14 @@ static bool is_kernel(const struct inq_events *e, size_t event)
 }
 
 /* Words in the names of kernels that communicate, in any case. */
-static bool looks_like_comm(const char *name)
+static bool looks_like_comm(const char *name, size_t len)
 {
     static const char *const words[] = {"comm",     "send",   "recv",     "dispatch",  "combine",
                                         "notify",   "a2a",    "bcast",    "broadcast", "gather",
                                         "scatter",  "reduce", "p2p",      "peer",      "remote",
                                         "symm_mem", "rdma",   "ibgda",    "nvlink",    "nvls",
                                         "barrier",  "signal", "exchange", "_put",      "_ring"};
-    bool looks = false;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        looks = looks || strcasestr(name, words[i]) != NULL;
-    }
-    return looks;
+    return inq_any_case_has(words, sizeof(words) / sizeof(words[0]), name, len);
 }
 
 static uint8_t kind_of(const struct inq_trace *trace, inq_str name)
@@ -51,7 +48,7 @@ static uint8_t kind_of(const struct inq_trace *trace, inq_str name)
     if (inq_kernel_is_compute(text, len)) {
         return INQ_NAME_COMPUTES;
     }
-    return looks_like_comm(text) ? INQ_NAME_LOOKS_COMM : INQ_NAME_SILENT;
+    return looks_like_comm(text, len) ? INQ_NAME_LOOKS_COMM : INQ_NAME_SILENT;
 }
 
 static int find_names(const struct inq_trace *trace, struct inq_arena *arena,

@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/measure/measure.h"
+#include "base/any_case.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/par.h"
@@ -191,8 +192,8 @@ static int tl_stragglers(struct inq_arena *arena, size_t n_ranks, const double *
 
 bool inq_tl_is_comm(const char *name)
 {
-    return strcasestr(name, "nccl") || strcasestr(name, "rccl") ||
-           strcasestr(name, "cross_device_reduce");
+    static const char *const words[] = {"nccl", "rccl", "cross_device_reduce"};
+    return inq_any_case_has(words, sizeof words / sizeof *words, name, strlen(name));
 }
 
 /* One communication kernel. */

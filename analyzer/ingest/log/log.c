@@ -90,6 +90,7 @@ static unsigned head_of(const char *text)
 /* The same for every file, and read only once it is made. */
 static struct words all_words;
 static once_flag made = ONCE_FLAG_INIT;
+static once_flag made_quiet = ONCE_FLAG_INIT; /* of few logs that much is read */
 
 static void add_words(struct words *w, const struct inq_log_pattern *rows, uint32_t n)
 {
@@ -98,31 +99,41 @@ static void add_words(struct words *w, const struct inq_log_pattern *rows, uint3
     }
 }
 
+static struct inq_log_wanted wanted(const struct inq_log_pattern *row)
+{
+    return (struct inq_log_wanted){row->needle, row->special == INQ_LOG_RESULT};
+}
+
 static void make_words(void)
 {
     struct inq_log_wanted words[INQ_LOG_WORDS];
-    struct inq_log_wanted quiet[INQ_LOG_WORDS];
     struct words *w = &all_words;
     uint32_t n = 0;
-    uint32_t n_quiet = 0;
     const struct inq_log_pattern *rows = inq_log_system_patterns(&n);
     add_words(w, rows, n);
     rows = inq_log_patterns(&n);
     add_words(w, rows, n);
     for (uint32_t i = w->n_patterns; i-- > 0;) {
         unsigned head = head_of(w->patterns[i]->needle);
-        words[i] = (struct inq_log_wanted){w->patterns[i]->needle,
-                                           w->patterns[i]->special == INQ_LOG_RESULT};
+        words[i] = wanted(w->patterns[i]);
         w->next[i + 1] = w->first[head];
         w->first[head] = (uint16_t)(i + 1);
     }
+    inq_log_scan_init(&w->scan, words, w->n_patterns, INQ_LOG_SCAN_AVX512);
+}
+
+/* Once there are words, and training output is sampled. */
+static void make_quiet(void)
+{
+    struct inq_log_wanted words[INQ_LOG_WORDS];
+    struct words *w = &all_words;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_patterns; i++) {
         if (w->patterns[i]->special != INQ_LOG_METRICS && w->patterns[i]->special != INQ_LOG_NORM) {
-            quiet[n_quiet++] = words[i];
+            words[n++] = wanted(w->patterns[i]);
         }
     }
-    inq_log_scan_init(&w->scan, words, w->n_patterns, INQ_LOG_SCAN_AVX512);
-    inq_log_scan_init(&w->quiet, quiet, n_quiet, INQ_LOG_SCAN_AVX512);
+    inq_log_scan_init(&w->quiet, words, n, INQ_LOG_SCAN_AVX512);
 }
 
 static void search_all(const char *bytes, size_t n, void *note)
@@ -609,6 +620,7 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
 static const struct inq_log_scan *scan_at(struct reading *r, char **limit)
 {
     if (!r->sampled && r->book.log->n_metrics >= ALL_METRICS) {
+        call_once(&made_quiet, make_quiet);
         r->sampled = r->book.log->sampled = true;
     }
     size_t behind = (size_t)(*limit - r->pos);

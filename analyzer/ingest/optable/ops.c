@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/optable/optable.h"
 
+#include "base/any_case.h"
 #include "trace/trace.h"
 
 #include <ctype.h>
@@ -55,22 +56,12 @@ enum inq_op_type inq_op_type_read(const char *name, size_t len)
     return INQ_OP_NONE;
 }
 
-static bool says(const char *name, const char *word)
-{
-    return strcasestr(name, word) != NULL;
-}
-
 /* An op of no known type that moves data between ranks. */
 static bool sounds_like_comm(const char *name)
 {
     static const char *const words[] = {"send",    "recv",     "reduce",    "gather",
                                         "all-to-", "alltoall", "broadcast", "barrier"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (says(name, words[i])) {
-            return true;
-        }
-    }
-    return false;
+    return inq_any_case_has(words, sizeof words / sizeof words[0], name, strlen(name));
 }
 
 enum inq_op_class inq_op_class(enum inq_op_type type, const char *name)
@@ -97,7 +88,7 @@ enum inq_op_class inq_op_class(enum inq_op_type type, const char *name)
         if (sounds_like_comm(name)) {
             return INQ_CLASS_COMM;
         }
-        return says(name, "compute") ? INQ_CLASS_COMPUTE : INQ_CLASS_OTHER;
+        return strcasestr(name, "compute") != NULL ? INQ_CLASS_COMPUTE : INQ_CLASS_OTHER;
     case INQ_OP_GC: /* on the host */
     case INQ_OP_TYPE_COUNT:
         break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors, times as text, output and JSON. */
+/* Errors, words in texts, times as text, output and JSON. */
+#include "base/any_case.h"
 #include "base/digits.h"
 #include "base/json.h"
 #include "base/time.h"
@@ -292,6 +293,55 @@ static void out__nothing_may_be_null(void **state)
     inq_out_release(&out);
 }
 
+static bool has(const char *word, const char *text, size_t len)
+{
+    return inq_any_case_has(&word, 1, text, len);
+}
+
+static void any_case__finds_a_word_anywhere_in_the_text(void **state)
+{
+    (void)state;
+    assert_true(has("adam", "adam", 4));
+    assert_true(has("adam", "multi_tensor_AdamFunctor", 24));
+    assert_true(has("aTeN::", "void AtEn::", 11)); /* words have capitals too */
+    assert_true(has("l2norm", "ll2norm", 7));      /* its first letter comes twice */
+    assert_true(has("ep",
+                    "\xc5\xb0"
+                    "ep",
+                    4));
+}
+
+static void any_case__takes_no_other_letters_and_nothing_beyond_the_text(void **state)
+{
+    (void)state;
+    assert_false(has("adam", "adam", 3));
+    assert_false(has("ep", "epoch", 1));
+    assert_false(has("ep", "", 0));
+    assert_false(has("ep", "%0", 2));            /* the low bits of both letters */
+    assert_false(has("sgd_", "sgd\x7f sgd", 8)); /* '_' has no case */
+    assert_false(inq_any_case_has(NULL, 0, "adam", 4));
+}
+
+/* Words are looked for 64 at once. */
+static void any_case__looks_for_every_word_of_many(void **state)
+{
+    (void)state;
+    enum { MANY = 129 };
+    static char texts[MANY][8];
+    const char *words[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "w%03zu", i);
+        words[i] = texts[i];
+    }
+    for (size_t n = 63; n <= MANY; n++) {
+        for (size_t i = 0; i < MANY; i++) {
+            char text[16];
+            (void)snprintf(text, sizeof text, "wW%03zu_", i);
+            assert_int_equal(inq_any_case_has(words, n, text, strlen(text)), i < n);
+        }
+    }
+}
+
 static void sink__streams_and_buffers_take_the_bytes(void **state)
 {
     (void)state;
@@ -327,6 +377,9 @@ int main(void)
         cmocka_unit_test(error__long_messages_are_cut_not_overrun),
         cmocka_unit_test(error__text_has_place_and_no_control_characters),
         cmocka_unit_test(version__library_and_headers_agree),
+        cmocka_unit_test(any_case__finds_a_word_anywhere_in_the_text),
+        cmocka_unit_test(any_case__takes_no_other_letters_and_nothing_beyond_the_text),
+        cmocka_unit_test(any_case__looks_for_every_word_of_many),
         cmocka_unit_test(sink__streams_and_buffers_take_the_bytes),
         cmocka_unit_test(time__decimals_convert_exactly),
         cmocka_unit_test(time__short_decimals_are_those_of_long_ones),

@@ -15,73 +15,115 @@ static uint32_t often(unsigned c)
     return c == ' ' ? 30 : c >= 'A' && c <= 'Z' ? 2 : c == '.' || c == ':' || c == '_' ? 5 : 1;
 }
 
-/* What a set of bytes that have the same low half lets through, by the set of their high halves. */
+/* How often each byte is met. */
 struct weights {
-    uint32_t of[16][256];
+    uint32_t of[128], all; /* all: of them together */
     bool halves; /* a group's bytes are tried by their halves: any low with any high half passes */
 };
 
 static void weigh(struct weights *weights, enum inq_log_scan_level level)
 {
     weights->halves = level != INQ_LOG_SCAN_AVX512;
-    for (unsigned low = 0; low < 16; low++) {
-        weights->of[low][0] = 0;
-        for (unsigned set = 1; set < 256; set++) {
-            unsigned c = (unsigned)__builtin_ctz(set) << 4 | low;
-            uint32_t weight = c < 128 ? often(c) : 0;
-            weights->of[low][set] = weights->of[low][set & (set - 1)] + weight;
-        }
+    weights->all = 0;
+    for (unsigned c = 0; c < 128; c++) {
+        weights->of[c] = often(c);
+        weights->all += weights->of[c];
     }
 }
 
-/* What bytes the words of a group have at each place: by the low halves, a set of high halves. */
-struct group {
-    uint8_t has[INQ_LOG_DEPTH][16];
+/* One place of a group's words. What it lets through is kept, and what each half would add to it
+ * with the other halves that are there: a group is tried for every word, and few words change it.
+ */
+struct place {
+    uint16_t bytes[128], lows[16], highs[8]; /* words that have the byte, and each half */
+    uint32_t with_low[16], with_high[8];
+    uint32_t sum;
 };
 
-/* How often a place passes; 0 for an empty group. */
-static uint64_t cost_of(const struct weights *weights, const struct group *group)
+struct group {
+    struct place at[INQ_LOG_DEPTH];
+    uint64_t cost; /* how often a place of a text passes all of them; 0 for an empty group */
+};
+
+/* What passes once the byte is one of them. */
+static uint32_t sum_with(const struct weights *weights, const struct place *place, unsigned c)
+{
+    uint32_t sum = place->sum;
+    bool low = place->lows[c & 15] == 0;
+    bool high = place->highs[c >> 4] == 0;
+    if (!weights->halves) {
+        return sum + (place->bytes[c] == 0 ? weights->of[c] : 0);
+    }
+    sum += low ? place->with_low[c & 15] : 0;
+    sum += high ? place->with_high[c >> 4] : 0;
+    return sum + (low && high ? weights->of[c] : 0);
+}
+
+static void put_byte(const struct weights *weights, struct place *place, unsigned c)
+{
+    place->sum = sum_with(weights, place, c);
+    for (unsigned high = 0; high < 8 && place->lows[c & 15] == 0; high++) {
+        place->with_high[high] += weights->of[high << 4 | (c & 15)];
+    }
+    for (unsigned low = 0; low < 16 && place->highs[c >> 4] == 0; low++) {
+        place->with_low[low] += weights->of[(c & 0x70) | low];
+    }
+    place->bytes[c]++;
+    place->lows[c & 15]++;
+    place->highs[c >> 4]++;
+}
+
+static void take_byte(const struct weights *weights, struct place *place, unsigned c)
+{
+    place->bytes[c]--;
+    place->lows[c & 15]--;
+    place->highs[c >> 4]--;
+    for (unsigned high = 0; high < 8 && place->lows[c & 15] == 0; high++) {
+        place->with_high[high] -= weights->of[high << 4 | (c & 15)];
+    }
+    for (unsigned low = 0; low < 16 && place->highs[c >> 4] == 0; low++) {
+        place->with_low[low] -= weights->of[(c & 0x70) | low];
+    }
+    place->sum -= sum_with(weights, place, c) - place->sum;
+}
+
+/* Bytes beyond the word's end may be anything. */
+static void move_word(const struct weights *weights, struct group *group, const char *word,
+                      void (*move)(const struct weights *, struct place *, unsigned))
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
+        if (i < len) {
+            move(weights, &group->at[i], (unsigned char)word[i] & 127);
+        }
+        for (unsigned c = 0; c < 128 && i >= len; c++) {
+            move(weights, &group->at[i], c);
+        }
+        group->cost = (i > 0 ? group->cost : 1) * group->at[i].sum;
+    }
+}
+
+/* What the group costs once the word is in it. */
+static uint64_t cost_with(const struct weights *weights, const struct group *group,
+                          const char *word, size_t len)
 {
     uint64_t cost = 1;
-    for (int i = 0; i < INQ_LOG_DEPTH; i++) {
-        const uint8_t *has = group->has[i];
-        uint32_t sum = 0;
-        unsigned all = 0;
-        for (int low = 0; low < 16 && weights->halves; low++) {
-            all |= has[low];
-        }
-        for (int low = 0; low < 16; low++) {
-            sum += weights->of[low][weights->halves && has[low] != 0 ? all : has[low]];
-        }
-        cost *= sum;
+    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
+        unsigned c = i < len ? (unsigned char)word[i] & 127 : 0;
+        cost *= i < len ? sum_with(weights, &group->at[i], c) : weights->all;
     }
     return cost;
 }
 
-/* Bytes beyond the word's end may be anything. */
-static void add_word(struct group *group, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
-        unsigned c = i < len ? (unsigned char)word[i] & 127 : 0;
-        if (i < len) {
-            group->has[i][c & 15] |= (uint8_t)(1U << (c >> 4));
-        } else {
-            memset(group->has[i], 255, sizeof group->has[i]);
-        }
-    }
-}
-
 /* The group to which the word adds the least. */
 static uint32_t best_group(const struct weights *weights, const struct group *groups,
-                           const uint64_t *costs, const char *word)
+                           const char *word)
 {
     uint32_t best = 0;
     uint64_t least = UINT64_MAX;
-    for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
-        struct group more = groups[g];
-        add_word(&more, word);
-        uint64_t added = cost_of(weights, &more) - costs[g];
+    size_t len = strlen(word);
+    for (uint32_t g = 0; g < INQ_LOG_GROUPS && least > 0; g++) {
+        uint64_t added = cost_with(weights, &groups[g], word, len) - groups[g].cost;
         if (added < least) {
             least = added;
             best = g;
@@ -96,23 +138,14 @@ static void place_words(const struct weights *weights, struct group *groups,
                         const struct inq_log_wanted *words, uint32_t n)
 {
     uint32_t of[INQ_LOG_WORDS] = {0}; /* its group, by word */
-    uint64_t costs[INQ_LOG_GROUPS] = {0};
     memset(groups, 0, INQ_LOG_GROUPS * sizeof *groups);
     for (uint32_t i = 0; i < 2 * n; i++) {
         uint32_t w = i % n;
-        if (i >= n) { /* out of its group */
-            uint32_t old = of[w];
-            memset(&groups[old], 0, sizeof groups[old]);
-            for (uint32_t k = 0; k < n; k++) {
-                if (k != w && of[k] == old) {
-                    add_word(&groups[old], words[k].text);
-                }
-            }
-            costs[old] = cost_of(weights, &groups[old]);
+        if (i >= n) {
+            move_word(weights, &groups[of[w]], words[w].text, take_byte);
         }
-        of[w] = best_group(weights, groups, costs, words[w].text);
-        add_word(&groups[of[w]], words[w].text);
-        costs[of[w]] = cost_of(weights, &groups[of[w]]);
+        of[w] = best_group(weights, groups, words[w].text);
+        move_word(weights, &groups[of[w]], words[w].text, put_byte);
     }
 }
 
@@ -122,7 +155,7 @@ static void note_groups(struct inq_log_scan *scan, const struct group *groups)
         uint8_t bit = (uint8_t)(1U << (g & 7));
         for (int i = 0; i < INQ_LOG_DEPTH; i++) {
             for (unsigned c = 0; c < 128; c++) {
-                if ((groups[g].has[i][c & 15] >> (c >> 4) & 1) != 0) {
+                if (groups[g].at[i].bytes[c] != 0) {
                     scan->low[i][g >> 3][c & 15] |= bit;
                     scan->high[i][g >> 3][c >> 4] |= bit;
                     scan->high[i][g >> 3][c >> 4 | 8] |= bit; /* the highest bit says nothing */

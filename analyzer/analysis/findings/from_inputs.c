@@ -5,12 +5,35 @@
 #include "base/arena_text.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "inquest/account.h"
 
 #include <inttypes.h>
 
 /* Clocks of hosts that nothing aligns differ by less than this: what was recorded further apart was
  * not recorded at the same time. */
 static const int64_t APART_NS = INT64_C(60) * 1000000000;
+
+/* What a cause must cost to be told. */
+#define LEAST_SHARE 0.01
+
+/* What the others' traces say of ranks without one: as much as they may have waited for them. */
+static const char *of_missing(const struct inq_trace *trace, struct inq_findings *f)
+{
+    const struct inq_account *account = f->report->account;
+    int64_t ns = account ? account->class_ns[INQ_ACCOUNT_COMM] : 0;
+    double share = inq_findings_share(f, ns, -1);
+
+    if (!account || !(share >= LEAST_SHARE)) {
+        return "What happened there, and whether others waited for it, is not recorded.";
+    }
+    return inq_findings_text(f,
+                             "What happened there is not recorded. Up to %s%s (%s) of the others' "
+                             "communication is waiting for %s: without %s that cannot be told from "
+                             "transfer.",
+                             inq_findings_time(f, ns), account->one_interval ? "" : " per step",
+                             inq_findings_percent(f, share), trace->n_missing == 1 ? "it" : "them",
+                             trace->n_missing == 1 ? "its trace" : "their traces");
+}
 
 static void from_missing(const struct inq_trace *trace, struct inq_findings *f)
 {
@@ -37,7 +60,7 @@ static void from_missing(const struct inq_trace *trace, struct inq_findings *f)
         inq_findings_text(f, "No trace from %s (%zu of %d ranks)",
                           inq_arena_ranks(f->arena, trace->missing, trace->n_missing, false),
                           trace->n_missing, trace->world_size);
-    finding->detail = "What happened there, and whether others waited for it, is not recorded.";
+    finding->detail = of_missing(trace, f);
     if (trace->n_missing == 1) {
         finding->advice =
             "Collect its trace, or find out why it wrote none: a rank that died first "

@@ -354,6 +354,22 @@ static void absent_ranks__leave_nothing_established(void **state)
     }
 }
 
+/* How long the others waited for a slow rank without a trace is bounded by what they communicate.
+ */
+static void absent_ranks__may_have_been_waited_for(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=4,pp=2,micro_batches=4,layers=2,steps=7,calls=0,gz=0,seed=369970,"
+                        "fault=slow_gpu:rank=0,fault=missing_rank:rank=0:last=0",
+                        NULL);
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_MISSING_RANK);
+    assert_non_null(strstr(t.report->findings[0].detail, "Up to "));
+    assert_in_range(t.report->account->class_ns[INQ_ACCOUNT_COMM],
+                    inq_synth_truth(t.synth)->faults[0].cost_ns_per_step, INT64_MAX);
+    test_synth_close(&t);
+}
+
 /* One fault that comes and goes is one finding, with all that it costs. */
 static void faults_now_and_then__are_told_once(void **state)
 {
@@ -388,6 +404,7 @@ int main(void)
         cmocka_unit_test(hosts__that_a_full_queue_stops_go_with_their_gpu),
         cmocka_unit_test(hosts__that_run_ahead_do_not_wait_for_what_ends),
         cmocka_unit_test(absent_ranks__leave_nothing_established),
+        cmocka_unit_test(absent_ranks__may_have_been_waited_for),
         cmocka_unit_test(faults_now_and_then__are_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

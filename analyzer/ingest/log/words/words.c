@@ -122,7 +122,7 @@ static uint32_t best_group(const struct weights *weights, const struct group *gr
     uint32_t best = 0;
     uint64_t least = UINT64_MAX;
     size_t len = strlen(word);
-    for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
+    for (uint32_t g = 0; g < INQ_LOG_GROUPS && least > 0; g++) {
         uint64_t added = cost_with(weights, &groups[g], word, len) - groups[g].cost;
         if (added < least) {
             least = added;

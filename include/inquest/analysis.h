@@ -498,8 +498,8 @@ struct inq_report {
     size_t n_findings; /* most costly first */
     struct inq_finding *findings;
     int64_t *step_ns;       /* [trace->n_steps] how long each took, by the account; -1: not known */
-    int64_t *step_start_ns; /* [trace->n_steps] when the first rank began it, by the account; its mark
-                             * where no rank has it whole */
+    int64_t *step_start_ns; /* [trace->n_steps] when the first rank began it, by the account; its
+                             * mark where no rank has it whole */
     int64_t step_ns_median; /* of those judged; -1 no steps */
     size_t n_rank_times;
     struct inq_rank_time *rank_times;

@@ -15,11 +15,11 @@
 #include "base/mem.h"
 #include "trace/build/build.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <threads.h>
 
 /* Text kept at hand around a line: what it is read with. */
 #define BEHIND_BYTES ((size_t)32 << 10)
@@ -89,8 +89,8 @@ static unsigned head_of(const char *text)
 
 /* The same for every file, and read only once it is made. */
 static struct words all_words;
-static once_flag made = ONCE_FLAG_INIT;
-static once_flag made_quiet = ONCE_FLAG_INIT; /* of few logs that much is read */
+static pthread_once_t made = PTHREAD_ONCE_INIT;       /* call_once is not seen by ThreadSanitizer */
+static pthread_once_t made_quiet = PTHREAD_ONCE_INIT; /* of few logs that much is read */
 
 static void add_words(struct words *w, const struct inq_log_pattern *rows, uint32_t n)
 {
@@ -620,7 +620,7 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
 static const struct inq_log_scan *scan_at(struct reading *r, char **limit)
 {
     if (!r->sampled && r->book.log->n_metrics >= ALL_METRICS) {
-        call_once(&made_quiet, make_quiet);
+        (void)pthread_once(&made_quiet, make_quiet);
         r->sampled = r->book.log->sampled = true;
     }
     size_t behind = (size_t)(*limit - r->pos);
@@ -933,7 +933,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
         inq_mem_free(r);
         return inq_err_set(err, INQ_NOMEM, "out of memory for a log");
     }
-    call_once(&made, make_words);
+    (void)pthread_once(&made, make_words);
     r->words = &all_words;
     code = inq_window_init(&r->window, source, err);
     if (code == INQ_OK) {

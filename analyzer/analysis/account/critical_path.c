@@ -29,14 +29,14 @@ struct source {
     const struct inq_trace *trace;
     const struct inq_graph *graph;
     struct inq_timing timing;
-    int64_t origin_ns; /* of the step, on the timing's clock */
-    const struct inq_account
-        *account;                     /* each rank begins its step `at` when that says; NULL: all */
-    uint32_t at;                      /* begin at the origin */
-    int64_t shift_ns;                 /* from the timing's clock to the trace's */
-    int64_t step;                     /* recorded number, -1 none */
-    const struct inq_op_model *model; /* labeled ops; NULL: */
+    int64_t origin_ns;                 /* of the step, on the timing's clock */
+    int64_t shift_ns;                  /* from the timing's clock to the trace's */
+    int64_t step;                      /* recorded number, -1 none */
+    const struct inq_op_model *model;  /* labeled ops; NULL: */
     const struct inq_trace_op *events; /* recorded ones */
+    /* Each rank begins when its cell of step `at` does; NULL: at the origin. */
+    const struct inq_account *account;
+    uint32_t at;
 };
 
 struct work {

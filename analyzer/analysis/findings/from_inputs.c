@@ -13,9 +13,6 @@
  * not recorded at the same time. */
 static const int64_t APART_NS = INT64_C(60) * 1000000000;
 
-/* What a cause must cost to be told. */
-#define LEAST_SHARE 0.01
-
 /* What the others' traces say of ranks without one: as much as they may have waited for them. */
 static const char *of_missing(const struct inq_trace *trace, struct inq_findings *f)
 {
@@ -23,7 +20,7 @@ static const char *of_missing(const struct inq_trace *trace, struct inq_findings
     int64_t ns = account ? account->class_ns[INQ_ACCOUNT_COMM] : 0;
     double share = inq_findings_share(f, ns, -1);
 
-    if (!account || !(share >= LEAST_SHARE)) {
+    if (!account || inq_severity_of(share) == INQ_SEVERITY_INFO) { /* not worth telling */
         return "What happened there, and whether others waited for it, is not recorded.";
     }
     return inq_findings_text(f,

@@ -779,10 +779,11 @@ static int find_all(struct context *ctx, const struct inq_peer_groups *roles, bo
         code = find_once(ctx, roles, delays, err);
         changed = code == INQ_OK && set_aside(delays, aside);
     }
-    for (int last = 0; code == INQ_OK && changed && last < 2; last++) {
+    if (code == INQ_OK && changed) {
         code = find_once(ctx, roles, delays, err);
         if (code == INQ_OK) {
             set_aside_too(delays, aside);
+            code = find_once(ctx, roles, delays, err);
         }
     }
     return code;

@@ -552,8 +552,6 @@ static bool has_uneven_work(const char *spec)
     return found;
 }
 
-/* Experts draw other tokens in each layer, which a step's sum hides: stretches of kernels tell.
- * Noise of single kernels, and clocks that vary from step to step, do not make work uneven. */
 /* Whoever is compared with the others hides the other fault. */
 static void alike__three_of_four_by_two_causes(void **state)
 {
@@ -582,6 +580,8 @@ static void alike__a_gpu_slower_as_chips_are_is_not_named_with_slow_ones(void **
     test_synth_close(&t);
 }
 
+/* Experts draw other tokens in each layer, which a step's sum hides: stretches of kernels tell.
+ * Noise of single kernels, and clocks that vary from step to step, do not make work uneven. */
 static void uneven__experts_tell_within_a_step(void **state)
 {
     (void)state;

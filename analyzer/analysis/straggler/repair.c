@@ -93,6 +93,10 @@ static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_str
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
+/* Stretches that differ explain why a rank computes longer if they bring it this close to its
+ * target, of the way there; else kernels are in other stretches than they seem. */
+#define EXPLAINED_OFF 0.5
+
 /* Stretches with more or fewer kernels than is usual take what is usual; the rest of the step is
  * scaled by one factor, so that the rank comes down to `target` of `own`. */
 static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t place,
@@ -113,8 +117,13 @@ static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t p
     double factor = rest_ns > 0 && rest_target_ns > 0 && rest_target_ns < rest_ns
                         ? (double)rest_target_ns / (double)rest_ns
                         : 1.0;
+    int64_t off_ns = llabs(rest_target_ns - llround(factor * (double)rest_ns));
+    bool explained = (double)off_ns <= EXPLAINED_OFF * (double)(own_ns - target_ns);
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
-        t->at[i].factor = t->at[i].factor < 0.0 ? factor : t->at[i].factor;
+        bool rest = t->at[i].factor < 0.0;
+        t->at[i].factor = !explained ? (double)target_ns / (double)own_ns
+                          : rest     ? factor
+                                     : t->at[i].factor;
     }
     x->spread = x->spread || !known;
 }

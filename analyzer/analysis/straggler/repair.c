@@ -282,7 +282,8 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
-/* Host times of a role of which all ranks are chosen, over all its steps. */
+/* Host times of a role over all its steps, where no other of its ranks is recorded in a step: of
+ * those that are not chosen in their other steps (they ran ahead), else of all. */
 struct usual_times {
     int64_t middle_ns; /* -1: not known */
     int64_t most_ns;   /* that chance explains */
@@ -293,9 +294,13 @@ static struct usual_times usual_times_of(const struct inq_repairing *x, const in
 {
     struct usual_times usual = {.middle_ns = -1};
     size_t n = 0;
-    for (size_t k = 0; k < x->n_ranks * x->n_steps && x->n_steps > 1; k++) {
-        if (x->study->roles.of[k / x->n_steps] == role && sums[k] > 0) {
-            space[n++] = sums[k];
+    for (int all = 0; all <= 1 && n == 0; all++) {
+        for (size_t k = 0; k < x->n_ranks * x->n_steps && x->n_steps > 1; k++) {
+            size_t rank = k / x->n_steps;
+            if (x->study->roles.of[rank] == role && sums[k] > 0 &&
+                (all || !x->study->chosen[rank])) {
+                space[n++] = sums[k];
+            }
         }
     }
     if (n > 0) {

@@ -125,7 +125,7 @@ static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t p
                           : rest     ? factor
                                      : t->at[i].factor;
     }
-    x->spread = x->spread || !known;
+    x->spread = x->spread || !known || t->by_begin;
 }
 
 static void set_factor(struct inq_stretches *t, size_t place, double factor)

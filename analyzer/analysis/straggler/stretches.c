@@ -243,6 +243,7 @@ static int order_by_begin(const struct inq_repairing *x, struct inq_stretches *t
                                                            t->start[place + 1] - 1, after_ns);
         }
         t->blind[place] = false;
+        t->by_begin = true;
     }
     inq_mem_free(begin_ns);
     return INQ_OK;

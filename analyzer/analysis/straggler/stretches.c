@@ -48,7 +48,7 @@ static bool is_pairs(const struct inq_repairing *x, const struct inq_trace_op *w
                         ? INQ_NONE
                         : rank->events.comm[what->row];
     enum inq_coll_kind kind = comm != INQ_NONE ? rank->comms[comm].kind : INQ_COLL_UNKNOWN;
-    return kind == INQ_COLL_COALESCED || inq_coll_is_p2p(kind);
+    return inq_coll_may_be_p2p(kind);
 }
 
 /* Whether a piece of compute waits for a transfer from another stage: a pass of a pipeline for a

@@ -690,7 +690,7 @@ static bool has_transfers(const struct inq_trace *trace)
         const struct inq_rank *rank = &trace->ranks[r];
         for (size_t i = 0; i < rank->n_comms; i++) {
             enum inq_coll_kind kind = rank->comms[i].kind;
-            if (inq_coll_is_p2p(kind) || kind == INQ_COLL_COALESCED) {
+            if (inq_coll_may_be_p2p(kind)) {
                 return true;
             }
         }

@@ -546,7 +546,7 @@ static size_t list_moments(const struct inq_rank *rank, uint8_t *of_kernel, stru
 static void take_batch(struct inq_rank *rank, uint32_t event, const struct pending *batch)
 {
     struct inq_comm *comm = &rank->comms[rank->events.comm[event]];
-    bool fused = inq_coll_is_p2p(comm->kind) || comm->kind == INQ_COLL_COALESCED;
+    bool fused = inq_coll_may_be_p2p(comm->kind);
     if (batch->n == 0 || !fused) {
         return;
     }

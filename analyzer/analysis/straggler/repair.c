@@ -282,8 +282,21 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
+/* Whether a host of the role made calls that were recorded, though none in a judged step: it was
+ * ahead of its GPU by more than these. */
+static bool ran_ahead(const struct inq_repairing *x, uint32_t role)
+{
+    size_t r = 0;
+    while (r < x->n_ranks && (x->study->roles.of[r] != role || x->study->chosen[r] ||
+                              x->study->trace->ranks[r].calls.n == 0)) {
+        r++;
+    }
+    return r < x->n_ranks;
+}
+
 /* Host times of a role over all its steps, where no other of its ranks is recorded in a step: of
- * those that are not chosen in their other steps (they ran ahead), else of all. */
+ * those that are not chosen in their other steps, where they ran ahead of all of these none, so
+ * that no GPU waited; else of all. */
 struct usual_times {
     int64_t middle_ns; /* -1: not known */
     int64_t most_ns;   /* that chance explains */
@@ -295,6 +308,9 @@ static struct usual_times usual_times_of(const struct inq_repairing *x, const in
     struct usual_times usual = {.middle_ns = -1};
     size_t n = 0;
     for (int all = 0; all <= 1 && n == 0; all++) {
+        if (all && ran_ahead(x, role)) {
+            return (struct usual_times){0, 0};
+        }
         for (size_t k = 0; k < x->n_ranks * x->n_steps && x->n_steps > 1; k++) {
             size_t rank = k / x->n_steps;
             if (x->study->roles.of[rank] == role && sums[k] > 0 &&
@@ -423,6 +439,7 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
         struct usual_times usual = {.middle_ns = -1};
         if (x->study->chosen[r] && !whole) {
             usual = usual_times_of(x, sums, role, space);
+            x->spread = x->spread || usual.middle_ns == 0; /* none of theirs was measured */
         }
         for (size_t s = 0; s < x->n_steps; s++) {
             size_t k = r * x->n_steps + s;

@@ -50,6 +50,12 @@ static void cut_windows__cost_of_hosts_that_run_ahead(void **state)
         "gpus_per_host=2,steps=9,sync=4,wait=item,window=ragged,ts=split,lean=1,"
         "rank_sigma=0.004,seed=310494,gz=0,fault=late_host:mode=launch:rank=1:factor=16",
         4);
+    /* all of them ran ahead, past the last judged step */
+    test_synth_expect_cost(
+        "dp=8,layers=2,micro_batches=2,sharded=1,gpus_per_host=2,steps=7,sync=0,window=ragged,"
+        "ts=abs,step_sigma=0.006,seed=48777,gz=0,cpu_ops=0,"
+        "fault=late_host:mode=launch:rank=0:factor=16",
+        4);
     /* receives of the next step are posted in the last judged one, several in one record */
     test_synth_expect_cost(
         "dp=2,pp=2,micro_batches=6,layers=2,p2p=bare,early_recv=2,p2p_group=world,labels=1,steps=7,"

@@ -700,18 +700,42 @@ int inq_op_model_set_steps(struct inq_op_model *m, const struct inq_op_model_ste
     return INQ_OK;
 }
 
+/* Of a recorded run. Steps must have the same rows to be one model; where windows cut them, or
+ * receives were posted in the step before, transfers are not the same in most: then passes
+ * alone may be, with the ways that kernels themselves tell. */
+static int model_of_run(const struct inq_trace *trace, struct inq_op_model **model,
+                        struct inq_err *err)
+{
+    struct inq_op_rows rows = {0};
+    struct inq_op_model *passes = NULL;
+    int code = inq_op_rows_from_run(trace, true, &rows, err);
+    size_t half = rows.n_steps / 2;
+    bool pipelines = rows.pipelines;
+    code = code == INQ_OK ? model_of_rows(&rows, model, err) : code;
+    release_rows(&rows);
+    if (code != INQ_OK || !pipelines || (*model != NULL && (*model)->n_steps > half)) {
+        return code;
+    }
+    code = inq_op_rows_from_run(trace, false, &rows, err);
+    code = code == INQ_OK ? model_of_rows(&rows, &passes, err) : code;
+    release_rows(&rows);
+    if (passes != NULL && (*model == NULL || passes->n_steps > (*model)->n_steps)) {
+        inq_op_model_free(*model);
+        *model = passes;
+    } else {
+        inq_op_model_free(passes);
+    }
+    return code;
+}
+
 int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model,
                       struct inq_err *err)
 {
     struct inq_op_rows rows = {0};
     *model = NULL;
     int code = rows_from_labels(trace, &rows, err);
-    if (code == INQ_OK && rows.n == 0) {
-        release_rows(&rows);
-        code = inq_op_rows_from_run(trace, &rows, err);
-    }
     if (code == INQ_OK) {
-        code = model_of_rows(&rows, model, err);
+        code = rows.n > 0 ? model_of_rows(&rows, model, err) : model_of_run(trace, model, err);
     }
     release_rows(&rows);
     return code;

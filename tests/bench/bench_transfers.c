@@ -134,7 +134,7 @@ static bool meets_rank(const struct run *run, uint32_t node, uint32_t rank)
     return false;
 }
 
-static void judge(struct run *run, const struct inq_member *own, const struct inq_member *other)
+static void check_end(struct run *run, const struct inq_member *own, const struct inq_member *other)
 {
     struct end *x = &run->ends[own->rank][own->event];
     const struct end *y = &run->ends[other->rank][other->event];
@@ -150,7 +150,7 @@ static void judge(struct run *run, const struct inq_member *own, const struct in
     }
 }
 
-static void judge_all(struct run *run)
+static void check_ends(struct run *run)
 {
     for (size_t i = 0; i < run->trace->n_collectives; i++) {
         const struct inq_collective *c = &run->trace->collectives[i];
@@ -158,7 +158,7 @@ static void judge_all(struct run *run)
         for (uint32_t k = 0; k < c->n_members; k++) {
             for (uint32_t j = 0; j < c->n_members; j++) {
                 if (j != k) {
-                    judge(run, &m[k], &m[j]);
+                    check_end(run, &m[k], &m[j]);
                 }
             }
         }
@@ -234,7 +234,7 @@ static bool look_at(const char *text, struct count *n, int *way)
         for (size_t r = 0; r < run.trace->n_ranks; r++) {
             find_ends(&run, r);
         }
-        judge_all(&run);
+        check_ends(&run);
         *n = tally(&run);
         *way = (int)spec->p2p;
         for (size_t r = 0; r < run.trace->n_ranks; r++) {

@@ -430,7 +430,7 @@ static bool spares_optimizer(const struct inq_kernel_comparison *c)
            c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
 }
 
-/* Whether the model's kernels that wait for memory grew as well, as they do with more work and do
+/* Whether the model's kernels that wait for memory grew as well, as they do with extra work and do
  * not with a low clock: nearer to what all grew by than to nothing. That none is surely spared is
  * no evidence of it, since the noise of single kernels hides who is. */
 static bool others_grew(const struct inq_kernel_comparison *c)

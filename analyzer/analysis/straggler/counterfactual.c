@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <string.h>

@@ -137,7 +137,7 @@ static uint8_t opposite(uint8_t dir)
 }
 
 /* What one end receives the other one sends. */
-static void tell_others(const struct streams *x)
+static void mirror_directions(const struct streams *x)
 {
     const struct inq_trace *trace = x->run->trace;
     for (size_t c = 0; c < trace->n_collectives; c++) {
@@ -167,8 +167,8 @@ static void read_streams(const struct streams *x, uint32_t r)
     }
 }
 
-/* `tell`: which way transfers went. */
-static void use_streams(const struct streams *x, bool tell)
+/* `directed`: also which way transfers went. */
+static void use_streams(const struct streams *x, bool directed)
 {
     const struct inq_pipe_run *run = x->run;
     for (uint32_t r = 0; r < run->trace->n_ranks; r++) {
@@ -177,15 +177,15 @@ static void use_streams(const struct streams *x, bool tell)
                 note_stream(x, r, &run->ranks[r].items[i]);
             }
         }
-        part_ways(x->all + x->first[r], tell ? x->first[r + 1] - x->first[r] : 0);
+        part_ways(x->all + x->first[r], directed ? x->first[r + 1] - x->first[r] : 0);
     }
-    tell_others(x);
+    mirror_directions(x);
     for (uint32_t r = 0; r < run->trace->n_ranks; r++) {
         read_streams(x, r);
     }
 }
 
-static int find_streams(struct inq_pipe_run *run, bool tell, struct inq_err *err)
+static int find_streams(struct inq_pipe_run *run, bool directed, struct inq_err *err)
 {
     size_t n = run->trace->n_ranks;
     struct streams x = {.run = run, .first = inq_mem_zalloc(n + 1, sizeof *x.first)};
@@ -198,7 +198,7 @@ static int find_streams(struct inq_pipe_run *run, bool tell, struct inq_err *err
         x.all[k] = (struct stream){.partner = INQ_NONE, .dir = INQ_COLL_SENDRECV};
     }
     if (code == INQ_OK) {
-        use_streams(&x, tell);
+        use_streams(&x, directed);
     }
     inq_mem_free(x.first);
     inq_mem_free(x.all);

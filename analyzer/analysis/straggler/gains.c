@@ -146,15 +146,18 @@ static int word_fix(struct gains *g, struct inq_candidate *candidate, struct inq
 /* ---- alone ----------------------------------------------------------------------------------- */
 
 /* Whether the repair took away what the cause was seen by: a host's delays that its calls do not
- * show are not cut with them. */
+ * show are not cut with them. Where hosts launch no faster than GPUs compute, its peers wait for it
+ * in communication while their own hosts launch, so that their GPUs idle less than these take:
+ * there its calls show all that its own GPU idles, and little of it is too much. */
 static bool is_shown(const struct gains *g, const struct inq_candidate *candidate,
                      const struct inq_gain *gain)
 {
-    double late_ns = (double)(candidate->own_ns - candidate->peers_ns) *
-                     (double)(candidate->n_ranks * g->study->run.n_steps);
+    double n = (double)(candidate->n_ranks * g->study->run.n_steps);
+    double late_ns = (double)(candidate->own_ns - candidate->peers_ns) * n;
     return (candidate->kind != INQ_FINDING_LATE_HOST &&
             candidate->kind != INQ_FINDING_UNPLANNED_GC) ||
-           (double)gain->removed_ns >= SHOWN_PART * late_ns;
+           (double)gain->removed_ns >= SHOWN_PART * late_ns ||
+           (gain->removed_ns > 0 && (double)gain->host_ns >= (double)candidate->own_ns * n);
 }
 
 /* Whether what is not recorded keeps the simulated step long. When ranks that left no trace arrive

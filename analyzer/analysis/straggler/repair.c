@@ -517,8 +517,10 @@ static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct in
         int64_t *level = sums + n;
         for (size_t i = 0; i < x->n_ops; i++) {
             int64_t ns = host_part(x->run, i);
+            uint32_t r = x->run->g.ops[i].rank;
             if (ns > 0) {
-                sums[x->run->g.ops[i].rank * x->n_steps + (size_t)x->run->step_of[i]] += ns;
+                sums[r * x->n_steps + (size_t)x->run->step_of[i]] += ns;
+                x->host_ns += x->study->chosen[r] ? ns : 0;
             }
         }
         sort_parts(x, start, part);
@@ -669,5 +671,6 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
     gain->applies = gain->applies || x.applies;
     gain->spread = gain->spread || x.spread;
     gain->removed_ns += x.removed_ns;
+    gain->host_ns += x.host_ns;
     return code;
 }

@@ -36,23 +36,27 @@ static int new_thread(struct inq_kineto *k, const struct inq_thread *thread, uin
     return inq_map_put(&k->threads_by_key, key, *index, k->err);
 }
 
-/* Whether it is the thread of the event before, as most are. */
-static bool is_last_thread(const struct inq_kineto *k, const struct inq_thread *thread)
+/* Whether it is the thread of the event before, as most are, and has numbers. */
+static bool is_last_thread(const struct inq_kineto *k, const struct inq_scan_event *event)
 {
+    if (k->last_thread == INQ_NONE || !INQ_HAS(event, PID) || !INQ_HAS(event, TID) ||
+        event->text[INQ_FIELD_PID].p != NULL || event->text[INQ_FIELD_TID].p != NULL) {
+        return false;
+    }
     const struct inq_thread *last = &k->threads[k->last_thread];
-    return thread->pid == last->pid && thread->tid == last->tid &&
-           thread->pid_text == last->pid_text && thread->tid_text == last->tid_text;
+    return event->number[INQ_FIELD_PID] == last->pid && event->number[INQ_FIELD_TID] == last->tid &&
+           !last->pid_text && !last->tid_text;
 }
 
 int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index)
 {
-    struct inq_thread thread = {.lane = INQ_NONE, .rank = INQ_NONE};
-    thread.pid = id_of(event, INQ_FIELD_PID, &thread.pid_text);
-    thread.tid = id_of(event, INQ_FIELD_TID, &thread.tid_text);
-    if (k->last_thread != INQ_NONE && is_last_thread(k, &thread)) {
+    if (is_last_thread(k, event)) {
         *index = k->last_thread;
         return INQ_OK;
     }
+    struct inq_thread thread = {.lane = INQ_NONE, .rank = INQ_NONE};
+    thread.pid = id_of(event, INQ_FIELD_PID, &thread.pid_text);
+    thread.tid = id_of(event, INQ_FIELD_TID, &thread.tid_text);
     uint64_t texts = (thread.pid_text ? 2u : 0u) + (thread.tid_text ? 1u : 0u);
     uint64_t key = inq_hash_u64((uint64_t)thread.pid * 4 + texts) ^ (uint64_t)thread.tid;
     int code = INQ_OK;

@@ -36,24 +36,9 @@ static int new_thread(struct inq_kineto *k, const struct inq_thread *thread, uin
     return inq_map_put(&k->threads_by_key, key, *index, k->err);
 }
 
-/* Whether it is the thread of the event before, as most are, and has numbers. */
-static bool is_last_thread(const struct inq_kineto *k, const struct inq_scan_event *event)
+int inq_kineto_find_thread(struct inq_kineto *k, const struct inq_scan_event *event,
+                           uint32_t *index)
 {
-    if (k->last_thread == INQ_NONE || !INQ_HAS(event, PID) || !INQ_HAS(event, TID) ||
-        event->text[INQ_FIELD_PID].p != NULL || event->text[INQ_FIELD_TID].p != NULL) {
-        return false;
-    }
-    const struct inq_thread *last = &k->threads[k->last_thread];
-    return event->number[INQ_FIELD_PID] == last->pid && event->number[INQ_FIELD_TID] == last->tid &&
-           !last->pid_text && !last->tid_text;
-}
-
-int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index)
-{
-    if (is_last_thread(k, event)) {
-        *index = k->last_thread;
-        return INQ_OK;
-    }
     struct inq_thread thread = {.lane = INQ_NONE, .rank = INQ_NONE};
     thread.pid = id_of(event, INQ_FIELD_PID, &thread.pid_text);
     thread.tid = id_of(event, INQ_FIELD_TID, &thread.tid_text);
@@ -162,8 +147,8 @@ static int64_t device_of(const struct inq_scan_event *event)
                : -1;
 }
 
-int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
-                    uint32_t *lane)
+int inq_kineto_find_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                         uint32_t *lane)
 {
     if (k->exported) { /* its tracks are known, on whatever stream they are */
         uint32_t track = 0;

@@ -77,8 +77,6 @@ static bool extend_run(struct inq_shape_run *run, const struct inq_shape_step *s
         value.at = (uint8_t)(run->len + node->len + (value.slot == INQ_SLOT_NEGATIVE));
         run->values[run->n_values++] = value;
     }
-    run->leaf = last ? node->leaf : NULL;
-    run->next = node->child;
     run->len = (uint8_t)(run->len + n);
     return true;
 }
@@ -106,24 +104,29 @@ static size_t learn_run(const struct inq_shape_step *steps, size_t n)
     }
     struct inq_shape_run fresh = {.len = 0};
     memset(fresh.span, UINT8_MAX, sizeof fresh.span);
-    struct inq_shape_run longest = fresh; /* that does not end with a text: what is behind one is
-                                             looked at too before it is taken */
-    size_t taken = 0;
+    size_t taken = 0; /* up to a number or the end: what is behind a text is looked at too */
+    uint8_t len = 0;
+    uint8_t n_values = 0;
     for (size_t i = 0; i < row && extend_run(&fresh, &steps[i]); i++) {
         if (steps[i].node->slot != INQ_SLOT_STRING) {
-            longest = fresh;
             taken = i + 1;
+            len = fresh.len;
+            n_values = fresh.n_values;
         }
     }
-    if (taken < 2 && longest.leaf == NULL) {
+    const struct inq_shape_node *last = taken > 0 ? steps[taken - 1].node : NULL;
+    if (last == NULL || (taken == 1 && last->slot < INQ_SLOT_SKIP)) {
         return 1;
     }
-    if (longest.leaf != NULL && longest.leaf->action == INQ_SHAPE_DROP) {
-        longest.n_values = 0;
-    }
-    longest.low[longest.len] = (unsigned char)*steps[taken - 1].to;
-    longest.span[longest.len] = 0;
-    node->runs[node->oldest] = longest;
+    memset(fresh.span + len, UINT8_MAX, sizeof fresh.span - len);
+    fresh.low[len] = (unsigned char)*steps[taken - 1].to;
+    fresh.span[len] = 0;
+    fresh.len = len;
+    fresh.next = last->child;
+    fresh.leaf = last->slot >= INQ_SLOT_SKIP ? last->leaf : NULL;
+    bool dropped = fresh.leaf != NULL && fresh.leaf->action == INQ_SHAPE_DROP;
+    fresh.n_values = dropped ? 0 : n_values;
+    node->runs[node->oldest] = fresh;
     node->n_runs = (uint8_t)(node->n_runs + (node->n_runs < INQ_RUNS));
     node->oldest = (uint8_t)((node->oldest + 1) % INQ_RUNS);
     node->misses = 0;

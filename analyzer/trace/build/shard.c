@@ -211,7 +211,8 @@ static int start_launches(struct inq_events *e, struct inq_err *err)
                : inq_err_set(err, INQ_NOMEM, "out of memory for %zu launches", e->cap);
 }
 
-int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, struct inq_err *err)
+int inq_rank_grow_events(struct inq_rank *rank, const struct inq_event_row *row,
+                         struct inq_err *err)
 {
     struct inq_events *e = &rank->events;
     int code = e->n < e->cap ? INQ_OK : grow_events(e, err);
@@ -221,51 +222,20 @@ int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, s
     if (code == INQ_OK && row->launch != 0 && e->launch == NULL) {
         code = start_launches(e, err);
     }
-    if (code != INQ_OK) {
-        return code;
-    }
-    size_t i = e->n++;
-    e->start_ns[i] = row->start_ns;
-    e->dur_ns[i] = row->dur_ns;
-    e->name[i] = row->name;
-    e->lane[i] = row->lane;
-    e->call[i] = row->call;
-    e->comm[i] = row->comm;
-    e->kind[i] = (uint8_t)row->kind;
-    e->cls[i] = (uint8_t)row->cls;
-    if (e->label != NULL) {
-        e->label[i] = row->label;
-    }
-    if (e->launch != NULL) {
-        e->launch[i] = row->launch;
-    }
-    return INQ_OK;
+    return code;
 }
 
-int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns, inq_str name,
-                      uint32_t lane, int64_t correlation, struct inq_err *err)
+int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err)
 {
     struct inq_calls *c = &rank->calls;
-    if (c->n == c->cap) {
-        struct column columns[] = {
-            {&c->start_ns, sizeof *c->start_ns},
-            {&c->dur_ns, sizeof *c->dur_ns},
-            {&c->name, sizeof *c->name},
-            {&c->lane, sizeof *c->lane},
-            {&c->correlation, sizeof *c->correlation},
-        };
-        int code = grow_columns(columns, sizeof columns / sizeof *columns, &c->cap, c->n + 1, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-    }
-    size_t i = c->n++;
-    c->start_ns[i] = start_ns;
-    c->dur_ns[i] = dur_ns;
-    c->name[i] = name;
-    c->lane[i] = lane;
-    c->correlation[i] = correlation;
-    return INQ_OK;
+    struct column columns[] = {
+        {&c->start_ns, sizeof *c->start_ns},
+        {&c->dur_ns, sizeof *c->dur_ns},
+        {&c->name, sizeof *c->name},
+        {&c->lane, sizeof *c->lane},
+        {&c->correlation, sizeof *c->correlation},
+    };
+    return grow_columns(columns, sizeof columns / sizeof *columns, &c->cap, c->n + 1, err);
 }
 
 int inq_rank_add_note(struct inq_rank *rank, const struct inq_note *note, struct inq_err *err)

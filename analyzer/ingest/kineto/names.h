@@ -19,9 +19,9 @@ static inline uint32_t inq_kineto_memo_slot(struct inq_text text)
     } else {
         memcpy(&a, text.p, text.n);
     }
-    for (uint32_t i = 1; text.n >= 32 && i <= 3; i++) {
+    for (size_t i = 1; text.n >= 32 && i <= 3; i++) {
         uint64_t inner;
-        memcpy(&inner, text.p + text.n / 4 * i, 8);
+        memcpy(&inner, text.p + i * (text.n / 4), 8);
         b = b * 31 + inner;
     }
     uint64_t h = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) + text.n;

@@ -86,9 +86,8 @@ static inline bool measure_digits(const char *p, uint32_t others, bool time, str
 }
 
 /* Measures the number at p; false when it has no digits or too many: 16 are taken in front of the
- * point, and 32 bytes with it. One as wide as the last in
- * this place is only compared with that: what follows it then need not wait until it is measured.
- */
+ * point, and 31 bytes with it. One as wide as the last in this place is only compared with that:
+ * what follows it then need not wait until it is measured. */
 static inline bool measure(struct inq_shape_node *node, const char *p, bool time, struct extent *e)
 {
     uint32_t others = ~digits_at(p);

@@ -17,12 +17,13 @@
 enum {
     INQ_SHAPE_LITERAL = 64,
     INQ_SHAPE_MAX_NODES = 4096,
-    INQ_SHAPE_BLOCK = 64, /* nodes allocated at once: small files have few */
+    INQ_SHAPE_BLOCK = 32, /* nodes allocated at once: small files have few */
     INQ_SHAPE_MAX_INDENT = 40,
     INQ_SHAPE_RUN =
         192, /* flow events, and what follows the duration of an operator, are shorter */
     INQ_RUN_VALUES = 12,
-    INQ_RUNS = 2 /* of a node: streams and threads alternate, and have ids of other widths */
+    INQ_RUNS = 2 /* of a node: threads and streams alternate, with ids of other widths; three take
+                    more time again (3 %) */
 };
 
 /* What follows the literal of a node. */
@@ -81,11 +82,13 @@ struct inq_shape_node {
     /* SKIP: */
     uint8_t depth;  /* brackets open */
     bool in_string; /* starts inside of one, just behind its quote */
-    bool varies;    /* STRING: its text is not always the same */
+    /* STRING: */
+    bool varies; /* its text is not always the same */
+    /* from this node on: */
     uint8_t n_runs;
-    uint8_t oldest;                      /* run: the one to be replaced next */
-    uint8_t misses;                      /* of all runs, in a row */
-    struct inq_shape_run runs[INQ_RUNS]; /* from this node on */
+    uint8_t oldest; /* run: the one to be replaced next */
+    uint8_t misses; /* of all runs, in a row */
+    struct inq_shape_run runs[INQ_RUNS];
 };
 
 struct inq_shape_leaf {

@@ -211,8 +211,7 @@ static int start_launches(struct inq_events *e, struct inq_err *err)
                : inq_err_set(err, INQ_NOMEM, "out of memory for %zu launches", e->cap);
 }
 
-int inq_rank_grow_events(struct inq_rank *rank, const struct inq_event_row *row,
-                         struct inq_err *err)
+int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, struct inq_err *err)
 {
     struct inq_events *e = &rank->events;
     int code = e->n < e->cap ? INQ_OK : grow_events(e, err);
@@ -222,7 +221,25 @@ int inq_rank_grow_events(struct inq_rank *rank, const struct inq_event_row *row,
     if (code == INQ_OK && row->launch != 0 && e->launch == NULL) {
         code = start_launches(e, err);
     }
-    return code;
+    if (code != INQ_OK) {
+        return code;
+    }
+    size_t i = e->n++;
+    e->start_ns[i] = row->start_ns;
+    e->dur_ns[i] = row->dur_ns;
+    e->name[i] = row->name;
+    e->lane[i] = row->lane;
+    e->call[i] = row->call;
+    e->comm[i] = row->comm;
+    e->kind[i] = (uint8_t)row->kind;
+    e->cls[i] = (uint8_t)row->cls;
+    if (e->label != NULL) {
+        e->label[i] = row->label;
+    }
+    if (e->launch != NULL) {
+        e->launch[i] = row->launch;
+    }
+    return INQ_OK;
 }
 
 int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err)

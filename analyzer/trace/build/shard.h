@@ -79,41 +79,10 @@ struct inq_event_row {
     enum inq_op_class cls;
 };
 
-/* Room for one more, with the columns that the row needs. */
-int inq_rank_grow_events(struct inq_rank *rank, const struct inq_event_row *row,
-                         struct inq_err *err);
+int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, struct inq_err *err);
+/* Room for one more call. */
 int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err);
-
-/* These two are the hot end of reading. */
-static inline int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row,
-                                     struct inq_err *err)
-{
-    struct inq_events *e = &rank->events;
-    if (e->n == e->cap || (row->label != INQ_NONE && e->label == NULL) ||
-        (row->launch != 0 && e->launch == NULL)) {
-        int code = inq_rank_grow_events(rank, row, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-    }
-    size_t i = e->n++;
-    e->start_ns[i] = row->start_ns;
-    e->dur_ns[i] = row->dur_ns;
-    e->name[i] = row->name;
-    e->lane[i] = row->lane;
-    e->call[i] = row->call;
-    e->comm[i] = row->comm;
-    e->kind[i] = (uint8_t)row->kind;
-    e->cls[i] = (uint8_t)row->cls;
-    if (e->label != NULL) {
-        e->label[i] = row->label;
-    }
-    if (e->launch != NULL) {
-        e->launch[i] = row->launch;
-    }
-    return INQ_OK;
-}
-
+/* Inline: traces have as many calls as all else that is kept of them. */
 static inline int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns,
                                     inq_str name, uint32_t lane, int64_t correlation,
                                     struct inq_err *err)

@@ -70,12 +70,20 @@ static int by_kernels(struct inq_repairing *x, uint32_t rank, double *factor, st
     return code;
 }
 
-/* Median over the ranks that are usual of their k-th stretch, where they have as many and all that
- * is in them is known; its number of kernels on the first of them into *kernels. -1: there are
- * none. */
-static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_stretches *t,
-                             size_t place, size_t k, int64_t *space, uint32_t *kernels)
+/* What a stretch takes on the ranks that are usual. */
+struct usual_stretch {
+    int64_t ns;       /* median; -1: there are none */
+    double sigma_ns;  /* of one of them; INFINITY: too few tell */
+    uint32_t kernels; /* of the first of them */
+};
+
+/* Of their k-th stretch, where they have as many and all that is in them is known. */
+static struct usual_stretch usual_stretch(const struct inq_repairing *x,
+                                          const struct inq_stretches *t, size_t place, size_t k,
+                                          int64_t *space)
 {
+    enum { LEAST_PEERS = 3 };
+    struct usual_stretch usual = {.ns = -1, .sigma_ns = INFINITY};
     size_t step = place % x->n_steps;
     uint32_t role = x->study->roles.of[place / x->n_steps];
     size_t n = 0;
@@ -86,19 +94,42 @@ static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_str
             !t->blind[other] && !t->blind[place];
         if (alike && is_usual(x, r, role, step)) {
             const struct inq_stretch *at = &t->at[t->start[other] + k];
-            *kernels = n == 0 ? at->kernels : *kernels;
+            usual.kernels = n == 0 ? at->kernels : usual.kernels;
             space[n++] = at->compute_ns;
         }
     }
-    return n > 0 ? inq_lower_median_i64(space, n) : -1;
+    usual.ns = n > 0 ? inq_lower_median_i64(space, n) : -1;
+    if (n >= LEAST_PEERS) {
+        for (size_t i = 0; i < n; i++) {
+            space[i] = llabs(space[i] - usual.ns);
+        }
+        usual.sigma_ns = INQ_MAD_SIGMA * (double)inq_median_i64(space, n);
+    }
+    return usual;
+}
+
+/* A stretch is longer for a reason of its own (a hot expert) when it is off what the rank as a
+ * whole takes longer by this part of that, and by more than chance explains. */
+#define OWN_PART 0.5
+
+/* `ratio`: how many times as long as usual the rank computes. */
+static bool differs(const struct inq_stretch *own, const struct usual_stretch *usual, double ratio)
+{
+    if (usual->ns < 0 || own->compute_ns <= 0) {
+        return false;
+    }
+    double off_ns = fabs((double)own->compute_ns - ratio * (double)usual->ns);
+    return usual->kernels != own->kernels ||
+           (off_ns >= OWN_PART * (ratio - 1.0) * (double)usual->ns &&
+            off_ns >= INQ_STRAGGLER_SIGMAS * ratio * usual->sigma_ns);
 }
 
 /* Stretches that differ explain why a rank computes longer if they bring it this close to its
  * target, of the way there; else kernels are in other stretches than they seem. */
 #define EXPLAINED_OFF 0.5
 
-/* Stretches with more or fewer kernels than is usual take what is usual; the rest of the step is
- * scaled by one factor, so that the rank comes down to `target` of `own`. */
+/* Stretches that differ, by their kernels or by how long these take, take what is usual; the rest
+ * of the step is scaled by one factor, so that the rank comes down to `target` of `own`. */
 static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t place,
                       int64_t own_ns, int64_t target_ns, int64_t *space)
 {
@@ -106,13 +137,13 @@ static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t p
     int64_t rest_ns = own_ns;
     int64_t rest_target_ns = target_ns;
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
-        uint32_t kernels = 0;
-        int64_t ns = usual_stretch(x, t, place, i - t->start[place], space, &kernels);
-        known = known || ns >= 0;
-        bool differs = ns >= 0 && kernels != t->at[i].kernels && t->at[i].compute_ns > 0;
-        t->at[i].factor = differs ? (double)ns / (double)t->at[i].compute_ns : -1.0;
-        rest_ns -= differs ? t->at[i].compute_ns : 0;
-        rest_target_ns -= differs ? ns : 0;
+        struct inq_stretch *at = &t->at[i];
+        struct usual_stretch usual = usual_stretch(x, t, place, i - t->start[place], space);
+        bool own = differs(at, &usual, (double)own_ns / (double)target_ns);
+        known = known || usual.ns >= 0;
+        at->factor = own ? (double)usual.ns / (double)at->compute_ns : -1.0;
+        rest_ns -= own ? at->compute_ns : 0;
+        rest_target_ns -= own ? usual.ns : 0;
     }
     double factor = rest_ns > 0 && rest_target_ns > 0 && rest_target_ns < rest_ns
                         ? (double)rest_target_ns / (double)rest_ns

@@ -157,7 +157,8 @@ static bool is_shown(const struct gains *g, const struct inq_candidate *candidat
     return (candidate->kind != INQ_FINDING_LATE_HOST &&
             candidate->kind != INQ_FINDING_UNPLANNED_GC) ||
            (double)gain->removed_ns >= SHOWN_PART * late_ns ||
-           (gain->removed_ns > 0 && (double)gain->host_ns >= (double)candidate->own_ns * n);
+           (candidate->spread && gain->removed_ns > 0 &&
+            (double)gain->host_ns >= (double)candidate->own_ns * n);
 }
 
 /* Whether what is not recorded keeps the simulated step long. When ranks that left no trace arrive

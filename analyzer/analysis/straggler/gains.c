@@ -361,7 +361,11 @@ static int join(struct gains *g, struct inq_candidate *into, const struct inq_ca
     into->n_evidence = n_evidence;
     into->ranks = ranks;
     into->n_ranks = n;
-    into->cost_ns_per_step += from->cost_ns_per_step;
+    int64_t most_ns = from->cost_ns_per_step > into->cost_ns_per_step ? from->cost_ns_per_step
+                                                                      : into->cost_ns_per_step;
+    into->cost_ns_per_step += from->cost_ns_per_step; /* but no step is lost twice */
+    into->cost_ns_per_step =
+        into->cost_ns_per_step < into->step_ns ? into->cost_ns_per_step : most_ns;
     into->steps_seen = from->steps_seen > into->steps_seen ? from->steps_seen : into->steps_seen;
     into->late_steps = from->late_steps > into->late_steps ? from->late_steps : into->late_steps;
     into->confidence = from->confidence < into->confidence ? from->confidence : into->confidence;

@@ -83,7 +83,7 @@ static struct usual_stretch usual_stretch(const struct inq_repairing *x,
                                           int64_t *space)
 {
     enum { LEAST_PEERS = 3 };
-    struct usual_stretch usual = {.ns = -1, .sigma_ns = INFINITY};
+    struct usual_stretch usual = {.ns = -1, .sigma_ns = (double)INFINITY};
     size_t step = place % x->n_steps;
     uint32_t role = x->study->roles.of[place / x->n_steps];
     size_t n = 0;

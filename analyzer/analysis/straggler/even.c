@@ -599,7 +599,7 @@ static double smaller_change(double a, double b)
 }
 
 /* Each stage gets the mean work or the mean load, whichever moves less: one with a faulty rank has
- * no more work for that to give, nor gets more on top of it. No work is lost. */
+ * none to give for that, nor gets any on top of it. No work is lost. */
 static void share_work(struct stage *stages, size_t n)
 {
     double work = 0.0;

@@ -141,7 +141,7 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
  * Fails with INQ_NOMEM. */
 int inq_study_simulate(struct inq_study *study, struct inq_err *err);
 void inq_study_release(struct inq_study *study);
-/* The ranks that these candidates blame for what they compute do not tell what work their stage
+/* The ranks to which these candidates attribute longer compute do not tell what work their stage
  * has. Needs a graph. */
 void inq_study_know_faults(struct inq_study *study, const struct inq_attribution *found);
 

@@ -228,6 +228,7 @@ static int find_costs(const struct inq_inquiry *q, struct inq_study *study,
         drop_unsupported(blame);
     }
     if (code == INQ_OK) {
+        inq_study_know_faults(study, blame);
         code = inq_gains_find(study, q->arena, blame->candidates, &blame->n_candidates, err);
     }
     blame->no_gains = study->run.problem ? study->run.problem : "";

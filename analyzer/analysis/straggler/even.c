@@ -559,38 +559,95 @@ static int even_sequences(struct inq_repairing *x, struct inq_err *err)
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
-/* Each role computes as long as the mean one. */
+/* A role's compute over the judged steps: that of its sound ranks is the work that it has; with
+ * faulty ones, as repaired so far, its load. */
+struct stage {
+    double work_ns, load_ns;
+    double sound, all; /* cells that they are of */
+    double factor;
+};
+
+static void measure_stages(const struct inq_repairing *x, struct stage *stages)
+{
+    const struct inq_study *study = x->study;
+
+    for (size_t r = 0; r < x->n_ranks; r++) {
+        struct stage *stage = &stages[study->roles.of[r]];
+        for (size_t s = 0; s < x->n_steps; s++) {
+            const struct inq_step_stat *cell = inq_study_step_stat(study, r, s);
+            double ns = cell->valid ? (double)cell->compute_ns : 0.0;
+            bool sound = cell->valid && !study->faulty[r];
+            stage->load_ns += ns;
+            stage->all += cell->valid;
+            stage->work_ns += sound ? ns : 0.0;
+            stage->sound += sound;
+        }
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        uint32_t rank = x->run->g.ops[i].rank;
+        if (study->faulty[rank] && inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            stages[study->roles.of[rank]].load_ns +=
+                (double)(x->run->dur_ns[i] - x->run->recorded_dur_ns[i]);
+        }
+    }
+}
+
+/* Of two factors the one that changes less; none where they do not agree which way. */
+static double smaller_change(double a, double b)
+{
+    return a < 1.0 && b < 1.0 ? fmax(a, b) : a > 1.0 && b > 1.0 ? fmin(a, b) : 1.0;
+}
+
+/* Each stage gets the mean work or the mean load, whichever moves less: one with a faulty rank has
+ * none to give for that, nor gets any on top of it. No work is lost. */
+static void share_work(struct stage *stages, size_t n)
+{
+    double work = 0.0;
+    double load = 0.0;
+    double sound = 0.0;
+    double all = 0.0;
+    double moved = 0.0;
+
+    for (size_t k = 0; k < n; k++) {
+        struct stage *stage = &stages[k];
+        bool known = stage->work_ns > 0.0;
+        work += known ? stage->work_ns / stage->sound * stage->all : 0.0;
+        sound += known ? stage->all : 0.0;
+        load += stage->load_ns;
+        all += stage->all;
+    }
+    for (size_t k = 0; k < n; k++) {
+        struct stage *stage = &stages[k];
+        stage->factor = 1.0;
+        if (stage->work_ns > 0.0) {
+            stage->factor = smaller_change(work / sound * stage->sound / stage->work_ns,
+                                           load / all * stage->all / stage->load_ns);
+            moved += stage->work_ns / stage->sound * stage->all * stage->factor;
+        }
+    }
+    for (size_t k = 0; k < n && moved > 0.0; k++) {
+        stages[k].factor *= stages[k].work_ns > 0.0 ? fmax(1.0, work / moved) : 1.0;
+    }
+}
+
 static int even_stages(struct inq_repairing *x, struct inq_err *err)
 {
-    size_t n_roles = x->study->roles.n;
-    double *compute = inq_mem_zalloc(n_roles + 1, sizeof *compute);
-    double *ranks = inq_mem_zalloc(n_roles + 1, sizeof *ranks);
-    double mean = 0.0;
-    double all = 0.0;
-    int code = compute != NULL && ranks != NULL
-                   ? INQ_OK
-                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu stages", n_roles);
-    for (size_t r = 0; code == INQ_OK && r < x->n_ranks; r++) {
-        for (size_t s = 0; s < x->n_steps; s++) {
-            const struct inq_step_stat *cell = inq_study_step_stat(x->study, r, s);
-            compute[x->study->roles.of[r]] += cell->valid ? (double)cell->compute_ns : 0.0;
-            ranks[x->study->roles.of[r]] += cell->valid;
+    size_t n = x->study->roles.n;
+    struct stage *stages = inq_mem_zalloc(n + 1, sizeof *stages);
+
+    if (stages == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu stages", n);
+    }
+    measure_stages(x, stages);
+    share_work(stages, n);
+    x->applies = x->applies || n > 1; /* that no work moves is an answer, too */
+    for (size_t i = 0; n > 1 && i < x->n_ops; i++) {
+        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            inq_repairing_scale(x, i, stages[x->study->roles.of[x->run->g.ops[i].rank]].factor);
         }
     }
-    for (size_t k = 0; code == INQ_OK && k < n_roles; k++) {
-        mean += compute[k];
-        all += ranks[k];
-    }
-    mean = all > 0.0 ? mean / all : 0.0;
-    for (size_t i = 0; code == INQ_OK && n_roles > 1 && i < x->n_ops; i++) {
-        uint32_t role = x->study->roles.of[x->run->g.ops[i].rank];
-        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE) && compute[role] > 0.0) {
-            inq_repairing_scale(x, i, mean * ranks[role] / compute[role]);
-        }
-    }
-    inq_mem_free(compute);
-    inq_mem_free(ranks);
-    return code;
+    inq_mem_free(stages);
+    return INQ_OK;
 }
 
 int inq_repair_evenly(struct inq_repairing *x, enum inq_repair_kind kind, struct inq_err *err)

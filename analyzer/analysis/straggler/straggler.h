@@ -96,6 +96,7 @@ struct inq_study {
     struct inq_counterfactual
         run;              /* n_steps 0: no graph, run.problem says why; NULL: not asked for yet */
     bool *chosen;         /* [n_ranks] scratch */
+    bool *faulty;         /* [n_ranks] compute longer by a fault of their own: see below */
     int64_t *step_ns;     /* [run.n_steps] scratch */
     int64_t simulated_ns; /* mean judged step by the simulator, as recorded; 0: none */
     int64_t recorded_ns;  /* mean recorded length of the same, over all ranks' cells */
@@ -141,6 +142,9 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
  * Fails with INQ_NOMEM. */
 int inq_study_simulate(struct inq_study *study, struct inq_err *err);
 void inq_study_release(struct inq_study *study);
+/* The ranks to which these candidates attribute longer compute do not tell what work their stage
+ * has. Needs a graph. */
+void inq_study_know_faults(struct inq_study *study, const struct inq_attribution *found);
 
 /* What a step gains by these repairs together. Needs a graph. Fails with INQ_NOMEM. */
 int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, size_t n,

@@ -88,14 +88,45 @@ int inq_study_simulate(struct inq_study *study, struct inq_err *err)
     }
     int code = inq_counterfactual_init(study->trace, &study->cells, &study->run, err);
     study->chosen = inq_mem_zalloc(study->trace->n_ranks + 1, sizeof *study->chosen);
+    study->faulty = inq_mem_zalloc(study->trace->n_ranks + 1, sizeof *study->faulty);
     study->step_ns = inq_mem_zalloc(study->run.n_steps + 1, sizeof *study->step_ns);
-    if (code == INQ_OK && (study->chosen == NULL || study->step_ns == NULL)) {
+    if (code == INQ_OK &&
+        (study->chosen == NULL || study->faulty == NULL || study->step_ns == NULL)) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", study->trace->n_ranks);
     }
     if (code == INQ_OK && study->run.n_steps > 0) {
         check_base(study);
     }
     return code;
+}
+
+/* Whether the candidate has all ranks of the role of one of its own. */
+static bool has_role(const struct inq_study *study, const struct inq_candidate *candidate,
+                     uint32_t rank)
+{
+    size_t all = 0;
+    size_t own = 0;
+
+    for (size_t r = 0; r < study->trace->n_ranks; r++) {
+        all += study->roles.of[r] == study->roles.of[rank];
+    }
+    for (size_t k = 0; k < candidate->n_ranks; k++) {
+        own += study->roles.of[candidate->ranks[k]] == study->roles.of[rank];
+    }
+    return own == all;
+}
+
+/* Larger kernels on all of a stage are how the work is divided. */
+void inq_study_know_faults(struct inq_study *study, const struct inq_attribution *found)
+{
+    for (size_t i = 0; study->faulty != NULL && i < found->n_candidates; i++) {
+        const struct inq_candidate *c = &found->candidates[i];
+        bool gpu = c->kind == INQ_FINDING_SLOW_GPU;
+        for (size_t k = 0; (gpu || c->kind == INQ_FINDING_MORE_WORK) && k < c->n_ranks; k++) {
+            uint32_t rank = c->ranks[k];
+            study->faulty[rank] = study->faulty[rank] || gpu || !has_role(study, c, rank);
+        }
+    }
 }
 
 static void release_links(struct inq_links *links)
@@ -115,6 +146,7 @@ void inq_study_release(struct inq_study *study)
     release_links(&study->links);
     inq_counterfactual_release(&study->run);
     inq_mem_free(study->chosen);
+    inq_mem_free(study->faulty);
     inq_mem_free(study->step_ns);
     *study = (struct inq_study){0};
 }

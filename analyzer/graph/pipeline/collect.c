@@ -643,34 +643,40 @@ static void find_part(const struct inq_pipe_run *run, uint32_t r, const struct i
     }
 }
 
-/* Gives the passes of a step without launches threads of their own, in the order of their starts: a
- * receive waits for its data and what follows it for the receive. */
-static int type_by_transfers(struct inq_pipe_run *run, struct place blind,
-                             const struct inq_map *seen, struct inq_err *err)
+/* Puts the items of a step without launches in the order of their starts: a receive waits for its
+ * data and what follows it for the receive. */
+static int order_by_starts(struct inq_pipe_rank *rank, uint32_t step, struct inq_err *err)
 {
-    struct inq_pipe_rank *rank = &run->ranks[blind.rank];
-    size_t from = rank->step_start[blind.step];
-    size_t to = rank->step_start[blind.step + 1];
-    size_t forward = 0;
-    rank->main_thread = rank->main_thread != INQ_NONE ? rank->main_thread : 0;
+    size_t from = rank->step_start[step];
+    size_t to = rank->step_start[step + 1];
     for (size_t i = from; i < to; i++) {
         struct inq_pipe_item *item = &rank->items[i];
         bool receive = item->kind == INQ_ITEM_P2P && item->dir == INQ_COLL_RECV;
         item->launch_ns = receive ? item->end_ns : item->start_ns;
-        item->thread = rank->main_thread;
     }
-    int code =
-        inq_sort(rank->items + from, to - from, sizeof *rank->items, compare_items, NULL, err);
+    return inq_sort(rank->items + from, to - from, sizeof *rank->items, compare_items, NULL, err);
+}
+
+/* Gives the passes of a step threads of their own. */
+static void type_by_transfers(struct inq_pipe_run *run, struct place at, const struct inq_map *seen)
+{
+    struct inq_pipe_rank *rank = &run->ranks[at.rank];
+    size_t from = rank->step_start[at.step];
+    size_t to = rank->step_start[at.step + 1];
+    size_t forward = 0;
+    rank->main_thread = rank->main_thread != INQ_NONE ? rank->main_thread : 0;
+    for (size_t i = from; i < to; i++) {
+        rank->items[i].thread = rank->main_thread;
+    }
     struct stretch s;
-    for (size_t at = from, next = 0; next_stretch(run, rank, at, to, &s); at = next) {
+    for (size_t i = from, next = 0; next_stretch(run, rank, i, to, &s); i = next) {
         next = s.to;
         forward = s.before == NOBODY ? s.to - s.from : forward;
-        find_part(run, blind.rank, seen, forward, &s);
-        for (size_t i = s.from; i < s.to; i++) {
-            rank->items[i].thread = INQ_NONE;
+        find_part(run, at.rank, seen, forward, &s);
+        for (size_t k = s.from; k < s.to; k++) {
+            rank->items[k].thread = INQ_NONE;
         }
     }
-    return code;
 }
 
 /* Marks the steps without launches; whether there are some. */
@@ -701,7 +707,8 @@ static int borrow_all(struct by_lane *x, struct inq_err *err)
             if (x->blind[r * run->n_steps + s] && find_like(x, place, &like)) {
                 borrow(x, place, like);
             } else if (x->blind[r * run->n_steps + s]) {
-                code = type_by_transfers(run, place, &seen, err);
+                code = order_by_starts(&run->ranks[r], s, err);
+                type_by_transfers(run, place, &seen);
             }
         }
     }
@@ -878,19 +885,40 @@ static int find_by_notes(struct inq_pipe_run *run, bool *found, struct inq_err *
     return code;
 }
 
-static int find_by_threads(struct inq_pipe_run *run, bool *found, struct inq_err *err)
+static int find_runs(struct inq_pipe_run *run, bool *found, struct inq_err *err)
 {
+    int code = INQ_OK;
     *found = true;
-    for (size_t r = 0; r < run->trace->n_ranks; r++) {
-        run->ranks[r].main_thread = main_thread(&run->ranks[r], run->n_steps);
-    }
-    int code = borrow_launches(run, err);
     for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
         code = ops_from_threads(&run->ranks[r], err);
         number_runs(&run->ranks[r]);
         *found = *found && makes_sense(&run->ranks[r]);
     }
     return code;
+}
+
+static int find_by_threads(struct inq_pipe_run *run, bool *found, struct inq_err *err)
+{
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        run->ranks[r].main_thread = main_thread(&run->ranks[r], run->n_steps);
+    }
+    int code = borrow_launches(run, err);
+    return code == INQ_OK ? find_runs(run, found, err) : code;
+}
+
+/* Where one thread launches all (autograd without threads of its own), transfers and kernels tell
+ * passes, as in steps without launches. */
+static int find_by_transfers(struct inq_pipe_run *run, bool *found, struct inq_err *err)
+{
+    struct inq_map seen = {0};
+    int code = learn_kernels(run, &seen, err);
+    for (uint32_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
+        for (uint32_t s = 0; s < run->n_steps; s++) {
+            type_by_transfers(run, (struct place){r, s}, &seen);
+        }
+    }
+    inq_map_release(&seen);
+    return code == INQ_OK ? find_runs(run, found, err) : code;
 }
 
 static void forget_ops(struct inq_pipe_run *run)
@@ -936,6 +964,10 @@ int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err
     forget_ops(run);
     run->has_notes = false;
     code = find_by_threads(run, found, err);
+    if (code == INQ_OK && !*found) {
+        forget_ops(run);
+        code = find_by_transfers(run, found, err);
+    }
     if (code == INQ_OK && !*found && noted) {
         forget_ops(run);
         run->has_notes = true;

@@ -695,6 +695,9 @@ int inq_fix_base_of_run(const struct inq_trace *trace, struct inq_report *report
     if (code == INQ_OK && !labeled) {
         code = inq_study_simulate((*base)->study, err);
     }
+    if (code == INQ_OK && !labeled && report->attribution != NULL) {
+        inq_study_know_faults((*base)->study, report->attribution);
+    }
     return finish(base, report->account, code, err);
 }
 

@@ -333,6 +333,46 @@ static void whatif__names_the_cause_of_a_run(void **state)
     }
 }
 
+static void forget_launches(struct inq_rank *rank)
+{
+    for (size_t i = 0; i < rank->events.n; i++) {
+        rank->events.call[i] = INQ_NONE;
+    }
+    rank->calls.n = 0;
+}
+
+static void launch_by_one_thread(struct inq_rank *rank)
+{
+    for (size_t i = 0; i < rank->calls.n; i++) {
+        rank->calls.lane[i] = rank->calls.lane[0];
+    }
+}
+
+/* A run is recognized as before when its ranks are changed. */
+static void check_alike(const char *spec, void (*change)(struct inq_rank *))
+{
+    struct made m = {0};
+    struct inq_err err = {0};
+    struct inq_report *other = NULL;
+    const char *only[] = {"pipeline"};
+    struct inq_analysis_options options = {.only = only, .n_only = 1};
+    make(spec, &m);
+    struct inq_trace *trace = m.run->traces[0];
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        change(&trace->ranks[r]);
+    }
+    assert_int_equal(inq_analyze(trace, &options, &other, &err), INQ_OK);
+    assert_non_null(m.report->pipeline);
+    assert_non_null(other->pipeline);
+    print_message("%s: bubbles %.4f, changed %.4f\n", spec, m.report->pipeline->bubble_ratio,
+                  other->pipeline->bubble_ratio);
+    assert_string_equal(other->pipeline->schedule, "1f1b");
+    assert_int_equal(other->pipeline->microbatches, m.report->pipeline->microbatches);
+    assert_true(fabs(other->pipeline->bubble_ratio - m.report->pipeline->bubble_ratio) < 0.001);
+    inq_report_free(other);
+    done(&m);
+}
+
 /* Hosts that run far ahead launched all of a short capture before it: whom the stages exchanged
  * with, and their kernels, tell their passes as launches do. */
 static void run__is_recognized_without_launches(void **state)
@@ -347,29 +387,22 @@ static void run__is_recognized_without_launches(void **state)
         "pp=4,dp=1,layers=8,steps=4,p2p=fused,micro_batches=16",
     };
     for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
-        struct made m = {0};
-        struct inq_err err = {0};
-        struct inq_report *blind = NULL;
-        const char *only[] = {"pipeline"};
-        struct inq_analysis_options options = {.only = only, .n_only = 1};
-        make(specs[k], &m);
-        struct inq_trace *trace = m.run->traces[0];
-        for (size_t r = 0; r < trace->n_ranks; r++) {
-            for (size_t i = 0; i < trace->ranks[r].events.n; i++) {
-                trace->ranks[r].events.call[i] = INQ_NONE;
-            }
-            trace->ranks[r].calls.n = 0;
-        }
-        assert_int_equal(inq_analyze(trace, &options, &blind, &err), INQ_OK);
-        assert_non_null(m.report->pipeline);
-        assert_non_null(blind->pipeline);
-        print_message("%s: bubbles %.4f, without launches %.4f\n", specs[k],
-                      m.report->pipeline->bubble_ratio, blind->pipeline->bubble_ratio);
-        assert_string_equal(blind->pipeline->schedule, "1f1b");
-        assert_int_equal(blind->pipeline->microbatches, m.report->pipeline->microbatches);
-        assert_true(fabs(blind->pipeline->bubble_ratio - m.report->pipeline->bubble_ratio) < 0.001);
-        inq_report_free(blind);
-        done(&m);
+        check_alike(specs[k], forget_launches);
+    }
+}
+
+/* Where one thread launches all, transfers and kernels tell passes: real backward passes have
+ * threads of their own, unless autograd runs where it is called. */
+static void run__is_recognized_where_one_thread_launches_all(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "pp=4,dp=2,layers=4,steps=3,micro_batches=1",
+        "pp=4,dp=1,tp=2,layers=4,steps=3,micro_batches=8,p2p=batched",
+        "pp=2,dp=2,layers=4,steps=3,p2p=fused",
+    };
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
+        check_alike(specs[k], launch_by_one_thread);
     }
 }
 
@@ -378,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run__is_recognized_with_and_without_annotations),
         cmocka_unit_test(run__is_recognized_without_launches),
+        cmocka_unit_test(run__is_recognized_where_one_thread_launches_all),
         cmocka_unit_test(run__receives_posted_ahead_tell_directions),
         cmocka_unit_test(run__is_recognized_where_windows_cut_it),
         cmocka_unit_test(run__steps_are_the_accounts),

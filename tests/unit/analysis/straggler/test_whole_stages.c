@@ -130,6 +130,47 @@ static void whole_stages__data_of_the_first_stage(void **state)
     }
 }
 
+/* What the last stage's finding costs; -1: there is none. */
+static int64_t last_stage_cost(const struct inq_report *report)
+{
+    int64_t cost_ns = -1;
+    for (size_t i = 0; i < report->n_findings; i++) {
+        bool last = report->findings[i].kind == INQ_FINDING_SLOW_LAST_STAGE;
+        cost_ns = last ? report->findings[i].cost_ns_per_step : cost_ns;
+    }
+    return cost_ns;
+}
+
+/* A slow GPU makes its stage no larger: what a little work more costs on another one does not grow
+ * with it. A stage that has much more is told beside the GPU, and gains no more than without it. */
+static void whole_stages__shared_without_slow_gpus(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=4,pp=2,layers=4,micro_batches=4,steps=6,gz=0,cpu_ops=0,"
+                        "fault=long_last_stage:factor=1.04,fault=slow_gpu:rank=2:factor=1.9",
+                        NULL);
+    assert_string_equal(t.report->verdict.cls, "slow_gpu");
+    assert_int_equal(last_stage_cost(t.report), -1);
+    test_synth_close(&t);
+
+    static const char *const specs[] = {
+        "dp=2,pp=4,layers=4,micro_batches=8,steps=6,gz=0,cpu_ops=0,"
+        "fault=long_last_stage:factor=1.5",
+        "dp=2,pp=4,layers=4,micro_batches=8,steps=6,gz=0,cpu_ops=0,"
+        "fault=long_last_stage:factor=1.5,fault=slow_gpu:rank=2:factor=1.3",
+    };
+    int64_t cost_ns[2];
+    for (size_t k = 0; k < 2; k++) {
+        t = test_synth_open(specs[k], NULL);
+        cost_ns[k] = last_stage_cost(t.report);
+        test_synth_close(&t);
+    }
+    print_message("the last stage costs %lld us, beside a slow GPU %lld us\n",
+                  (long long)cost_ns[0] / 1000, (long long)cost_ns[1] / 1000);
+    assert_in_range(cost_ns[1], 1, cost_ns[0]);
+}
+
 /* Where most transfers have no partner, stages that wait for others look idle: a longer last stage
  * made the first host 22 % late. */
 static void whole_stages__idle_where_nothing_is_matched(void **state)
@@ -206,6 +247,7 @@ int main(void)
         cmocka_unit_test(whole_stages__work_is_no_slow_gpu),
         cmocka_unit_test(whole_stages__late_hosts),
         cmocka_unit_test(whole_stages__data_of_the_first_stage),
+        cmocka_unit_test(whole_stages__shared_without_slow_gpus),
         cmocka_unit_test(whole_stages__idle_where_nothing_is_matched),
         cmocka_unit_test(links__cost_no_more_than_their_steps),
         cmocka_unit_test(links__slow_in_some_steps),

@@ -28,6 +28,13 @@ static inline unsigned inq_digits_count(uint64_t word)
     return others != 0 ? (unsigned)__builtin_ctzll(others) / 8 : 8;
 }
 
+/* How many of the bytes are '0' up to the first that is none. */
+static inline unsigned inq_digits_zeros(uint64_t word)
+{
+    uint64_t others = word ^ UINT64_C(0x3030303030303030);
+    return others != 0 ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+}
+
 /* Value of the first 1 to 8 bytes, which are digits: all are put to work at once, pairwise. */
 static inline uint64_t inq_digits_value(uint64_t word, unsigned n)
 {

@@ -216,6 +216,11 @@ static void select_words(word *v, size_t n, size_t at)
     sort_words(v, n);
 }
 
+void inq_select_i64(int64_t *values, size_t n, size_t at)
+{
+    select_words(values, n, at);
+}
+
 void inq_sort_i64(int64_t *values, size_t n)
 {
     sort_words((word *)values, n);

@@ -21,6 +21,7 @@ void inq_sort_i64(int64_t *values, size_t n);
 void inq_sort_double(double *values, size_t n); /* NaN: in front or last, by its sign */
 /* Puts at `at` and behind it what sorting would, the others in front of or behind both: in time in
  * proportion to n, as a rule. at < n. */
+void inq_select_i64(int64_t *values, size_t n, size_t at);
 void inq_select_double(double *values, size_t n, size_t at);
 
 /* Sorts, and keeps each value once, in front; how many. */

@@ -14,11 +14,15 @@ static int64_t middle_of(int64_t low, int64_t high)
 
 int64_t inq_median_i64(int64_t *values, size_t n)
 {
-    if (n == 0) {
-        return 0;
+    if (n > 0) {
+        inq_select_i64(values, n, (n - 1) / 2);
     }
-    inq_sort_i64(values, n);
-    return middle_of(values[(n - 1) / 2], values[n / 2]);
+    return inq_median_of_sorted_i64(values, n);
+}
+
+int64_t inq_median_of_sorted_i64(const int64_t *sorted, size_t n)
+{
+    return n > 0 ? middle_of(sorted[(n - 1) / 2], sorted[n / 2]) : 0;
 }
 
 /* The value at `place` of the others. */
@@ -34,8 +38,11 @@ int64_t inq_median_of_others_i64(const int64_t *sorted, size_t n, int64_t own)
 
 int64_t inq_lower_median_i64(int64_t *values, size_t n)
 {
-    inq_sort_i64(values, n);
-    return n > 0 ? values[(n - 1) / 2] : 0;
+    if (n == 0) {
+        return 0;
+    }
+    inq_select_i64(values, n, (n - 1) / 2);
+    return values[(n - 1) / 2];
 }
 
 double inq_quantile(double *values, size_t n, double q)

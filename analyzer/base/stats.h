@@ -14,6 +14,8 @@
 /* Median (of an even count the mean of the two middle values, rounded down). Reorders `values`.
  * 0 when n == 0. */
 int64_t inq_median_i64(int64_t *values, size_t n);
+/* The same of ascending values, which it leaves as they are. */
+int64_t inq_median_of_sorted_i64(const int64_t *sorted, size_t n);
 /* The same of the others: of sorted[n >= 2], ascending, without one value `own` that is in it. */
 int64_t inq_median_of_others_i64(const int64_t *sorted, size_t n, int64_t own);
 /* The lower of the two middle values of an even count: one of the values, where their mean would be

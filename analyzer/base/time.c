@@ -126,42 +126,57 @@ static bool scale_fraction(uint64_t frac, int decimals, uint64_t unit_ns, uint64
                                       10000000000000000u,
                                       100000000000000000u,
                                       1000000000000000000u};
+    if (decimals >= 9 && unit_ns % 1000000000 == 0) { /* seconds at once */
+        unit_ns /= 1000000000;
+        decimals -= 9;
+    }
     for (; decimals >= 3 && unit_ns % 1000 == 0; decimals -= 3) {
         unit_ns /= 1000;
     }
     for (; decimals > 0 && unit_ns % 10 == 0; decimals--) {
         unit_ns /= 10;
     }
-    if (decimals > 18 || frac > INT64_MAX / unit_ns) {
+    uint64_t scaled;
+    if (decimals > 18 || __builtin_mul_overflow(frac, unit_ns, &scaled) || scaled > INT64_MAX) {
         return false;
     }
-    *ns = decimals == 0 ? frac * unit_ns : (frac * unit_ns + tens[decimals] / 2) / tens[decimals];
+    *ns = decimals == 0 ? scaled : (scaled + tens[decimals] / 2) / tens[decimals];
     return true;
 }
 
-/* What nearly all numbers are, in 64 bits: at most 18 digits, a point among them or not. False for
- * every other text. */
+/* What nearly all numbers are, in 64 bits: at most 18 digits before a point and as many behind it
+ * and its zeros. False for every other text. */
 static bool parse_short(const char *text, size_t len, int64_t unit_ns, int64_t *ns)
 {
+    const size_t most = 18;
     const char *end = text + len;
     bool negative = len > 0 && *text == '-';
     const char *p = text + negative;
     uint64_t whole = 0;
     uint64_t frac = 0;
+    uint64_t whole_ns;
     uint64_t part_ns = 0;
     int decimals = 0;
-    if (end - p > 19 || p == end) {
+    if (p == end || inq_digits_read(&p, end, &whole) > most) {
         return false;
     }
-    if (inq_digits_read(&p, end, &whole) > 0 && p < end && *p == '.') {
-        p++;
-        decimals = (int)inq_digits_read(&p, end, &frac);
+    if (p > text + negative && p < end && *p == '.') {
+        const char *point = p++;
+        while (end - p >= 8 && inq_digits_zeros(inq_digits_load(p)) == 8) {
+            p += 8;
+        }
+        p += end - p >= 8 ? inq_digits_zeros(inq_digits_load(p)) : 0;
+        if (inq_digits_read(&p, end, &frac) > most) {
+            return false;
+        }
+        decimals = (int)(p - point) - 1;
     }
-    if (p < end || whole > (uint64_t)(INT64_MAX / 2 / unit_ns) ||
+    if (p < end || __builtin_mul_overflow(whole, (uint64_t)unit_ns, &whole_ns) ||
+        whole_ns > INT64_MAX / 2 ||
         (frac > 0 && !scale_fraction(frac, decimals, (uint64_t)unit_ns, &part_ns))) {
         return false;
     }
-    int64_t value = (int64_t)(whole * (uint64_t)unit_ns + part_ns);
+    int64_t value = (int64_t)(whole_ns + part_ns);
     *ns = negative ? -value : value;
     return true;
 }

@@ -21,8 +21,9 @@ static const int64_t rounded_ns = 2000;
 static const int64_t paced_ns = 50000;
 enum { PACED_PARTS = 4, LEAST_PACED = 16 };
 /* A GPU takes about 1,024 launches ahead; the next one blocks until work is over. Half as many are
- * asked for, because what was launched before the record is not counted. Such a launch takes far
- * longer than the few microseconds of others and returns at once when there is room. */
+ * asked for, because drivers differ, and not all work that a launch makes is recorded. Such a
+ * launch takes far longer than the few microseconds of others and returns at once when there is
+ * room. */
 enum { FULL_QUEUE = 512 };
 static const int64_t blocked_ns = 20000;
 /* A host that goes on within this part of the time for which it was silent while its GPU worked had
@@ -274,15 +275,22 @@ static uint32_t last_ended(const struct rank_part *p, int64_t at)
     return n > 0 ? p->end_row[n - 1] : INQ_NONE;
 }
 
-/* How much GPU work each call launched. */
-static void count_launched(const struct rank_part *p, uint32_t *launched)
+/* How much GPU work each call launched; returns how much was launched before the record. */
+static size_t count_launched(const struct rank_part *p, uint32_t *launched)
 {
     const struct inq_events *e = &p->rank->events;
+    size_t before = 0;
     for (size_t i = 0; i < e->n; i++) {
-        if (p->event_id[i] != INQ_NONE && e->call[i] != INQ_NONE) {
+        if (p->event_id[i] == INQ_NONE) {
+            continue;
+        }
+        if (e->call[i] != INQ_NONE) {
             launched[e->call[i]]++;
+        } else {
+            before++;
         }
     }
+    return before;
 }
 
 /* Whether a call that took long was over when work was, which ended at `work_end_ns`. */
@@ -349,7 +357,7 @@ static int add_calls(struct make *m, struct rank_part *p, struct inq_err *err)
     int code = over != NULL && launched != NULL ? INQ_OK : no_memory(err);
     if (code == INQ_OK) {
         find_call_ends(p, over);
-        count_launched(p, launched);
+        ahead = count_launched(p, launched);
         find_awaited(p);
     }
     for (size_t i = 0; code == INQ_OK && i < c->n; i++) {

@@ -353,16 +353,41 @@ static bool most_near(const struct window *w)
     return near * 2 >= w->m;
 }
 
-/* Rows of b that ended together with one of a, in place or wherever. */
+/* Whether row j of b ended together with one of a: with row j, in place, or with the nearest. */
+static bool is_together(const struct window *w, size_t j, bool in_place)
+{
+    size_t i = in_place ? j : nearest(w, w->b[j].end_ns + w->ahead_ns);
+    return i < w->n && agree(w, i, j) && llabs(ahead(w, i, j) - w->ahead_ns) <= 2 * w->jitter_ns;
+}
+
 static size_t count_together(const struct window *w, bool in_place)
 {
     size_t together = 0;
     for (size_t j = 0; j < w->m; j++) {
-        size_t i = in_place ? j : nearest(w, w->b[j].end_ns + w->ahead_ns);
-        bool here = i < w->n && w->b[j].syncs && agree(w, i, j);
-        together += here && llabs(ahead(w, i, j) - w->ahead_ns) <= 2 * w->jitter_ns;
+        together += is_together(w, j, in_place);
     }
     return together;
+}
+
+/* Whether rows that ended together are out of place. Of those that may end long before their
+ * partner some end beside another row by chance, but not half of them. */
+static bool are_moved(const struct window *w)
+{
+    size_t elsewhere = count_together(w, false);
+    return elsewhere > count_together(w, true) && (w->b[0].syncs || 2 * elsewhere >= w->m);
+}
+
+/* From the first two rows that ended together, both ways; else in order. */
+static void walk_few(const struct window *w)
+{
+    size_t j = 0;
+    while (j < w->m && !is_together(w, j, false)) {
+        j++;
+    }
+    size_t i = j < w->m ? nearest(w, w->b[j].end_ns + w->ahead_ns) : 0;
+    j = j < w->m ? j : 0;
+    walk(w, (struct walk){(ptrdiff_t)i, (ptrdiff_t)j, 1, w->ahead_ns, w->b[j].end_ns});
+    walk(w, (struct walk){(ptrdiff_t)i - 1, (ptrdiff_t)j - 1, -1, w->ahead_ns, w->b[j].end_ns});
 }
 
 /* Too few rows, or nothing fits: what little there is. As many on both sides go by order, unless
@@ -372,11 +397,10 @@ static void align_few(struct window *w)
 {
     w->jitter_ns = JITTER_NS[1];
     bool whole = all_agree(w);
-    if (whole &&
-        (!w->timed || (most_near(w) && count_together(w, true) >= count_together(w, false)))) {
+    if (whole && (!w->timed || (most_near(w) && !are_moved(w)))) {
         match_all(w);
     } else if (w->timed) {
-        walk(w, (struct walk){0, 0, 1, w->ahead_ns, w->b[0].end_ns});
+        walk_few(w);
     }
 }
 

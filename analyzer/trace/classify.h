@@ -26,13 +26,19 @@ static inline bool inq_coll_is_p2p(enum inq_coll_kind kind)
     return inq_coll_is_one_way(kind) || kind == INQ_COLL_SENDRECV;
 }
 
-/* Whether it is a point-to-point transfer. They are posted ahead of their step or end behind it:
- * they bound no step where there is other work. */
+/* The same, or a batch of calls in one kernel, which may be such transfers. */
+static inline bool inq_coll_may_be_p2p(enum inq_coll_kind kind)
+{
+    return inq_coll_is_p2p(kind) || kind == INQ_COLL_COALESCED;
+}
+
+/* Whether it is a point-to-point transfer, or may be. They are posted ahead of their step or end
+ * behind it: they bound no step where there is other work. */
 static inline bool inq_row_is_p2p(const struct inq_rank *rank, size_t row)
 {
     uint32_t comm = rank->events.comm != NULL ? rank->events.comm[row] : INQ_NONE;
     return rank->events.cls[row] == INQ_CLASS_COMM && comm < rank->n_comms &&
-           inq_coll_is_p2p((enum inq_coll_kind)rank->comms[comm].kind);
+           inq_coll_may_be_p2p((enum inq_coll_kind)rank->comms[comm].kind);
 }
 
 /* Class of a GPU kernel by its name: communication where it names a library (words that end in

@@ -223,34 +223,78 @@ static int take_transfers(const struct fix_step *job, struct fix_pipe *pipe, str
     return code;
 }
 
-/* Transfers that were not recorded: of a single micro-batch nothing hides one, so that what a pass
- * waited after that of the other stage was its transfer. Among more micro-batches passes wait for
- * each other, too. */
+/* What is left of the delays of a stage's passes besides the transfers that they wait for. Whether
+ * most waited for a whole one: their receives are posted in order. */
+static bool take_from_delays(struct fix_pipe *pipe, size_t dp, size_t stage, bool back,
+                             int64_t p2p_ns)
+{
+    size_t whole = 0;
+    for (size_t mb = 0; mb < pipe->n_microbatches; mb++) {
+        struct fix_cell *c = cell_at(pipe, dp, stage, mb);
+        int64_t *ns = back ? &c->b_delay_ns : &c->f_delay_ns;
+        whole += 2 * *ns > p2p_ns;
+        *ns = not_negative(*ns - p2p_ns);
+    }
+    return 2 * (whole - 1) > pipe->n_microbatches - 1; /* one of them is the measured one */
+}
+
+/* The stage whose passes wait for the transfers between two neighbors in a direction, and their
+ * link; false: there is none. */
+static bool link_between(const struct fix_pipe *pipe, size_t stage, bool back, size_t *waits,
+                         size_t *link)
+{
+    size_t own = (size_t)pipe->rank_of[stage];
+    size_t next = (size_t)pipe->rank_of[stage + 1];
+    *waits = back ? stage : stage + 1;
+    return link_of(pipe->n_ranks, back ? next : own, back ? own : next, link);
+}
+
+/* Transfers that were not recorded: nothing hides that of the first forward of a step, nor that of
+ * its last backward, so that what these waited after the pass of the other stage was their
+ * transfer. Other passes wait for parts of one. */
 static int take_delays(struct fix_pipe *pipe, struct inq_err *err)
 {
-    int64_t *measured = inq_mem_alloc((pipe->n_dp * pipe->n_virtual * 2 + 1) * sizeof *measured);
+    size_t n_links = pipe->n_dp * pipe->n_ranks * 2;
+    size_t n_pairs = 2 * (pipe->n_virtual - 1); /* of neighbors, in a direction */
+    int64_t *measured = inq_mem_alloc((n_links + 1) * sizeof *measured);
     size_t n = 0;
+    size_t in_order = 0;
     if (measured == NULL) {
         return inq_fix_no_memory(err);
     }
-    for (size_t k = 0; k < pipe->n_dp * (pipe->n_virtual - 1); k++) {
-        size_t dp = k / (pipe->n_virtual - 1);
-        size_t stage = k % (pipe->n_virtual - 1);
-        size_t own = (size_t)pipe->rank_of[stage];
-        size_t next = (size_t)pipe->rank_of[stage + 1];
-        int64_t *delays[] = {&cell_at(pipe, dp, stage + 1, 0)->f_delay_ns,
-                             &cell_at(pipe, dp, stage, 0)->b_delay_ns};
-        for (int back = 0; back < 2; back++) {
-            size_t link = 0;
-            if (link_of(pipe->n_ranks, back ? next : own, back ? own : next, &link)) {
-                pipe->p2p_ns[dp * pipe->n_ranks * 2 + link] = *delays[back];
-                measured[n++] = *delays[back];
-                *delays[back] = 0;
-            }
+    for (size_t k = 0; k < n_links; k++) {
+        pipe->p2p_ns[k] = INQ_TIME_NONE;
+    }
+    for (size_t k = 0; k < pipe->n_dp * n_pairs; k++) {
+        size_t dp = k / n_pairs;
+        bool back = k % 2 == 1;
+        size_t waits = 0;
+        size_t link = 0;
+        if (link_between(pipe, k % n_pairs / 2, back, &waits, &link)) {
+            size_t last = pipe->n_microbatches - 1;
+            int64_t ns = back ? cell_at(pipe, dp, waits, last)->b_delay_ns
+                              : cell_at(pipe, dp, waits, 0)->f_delay_ns;
+            int64_t *p2p_ns = &pipe->p2p_ns[dp * pipe->n_ranks * 2 + link];
+            *p2p_ns = ns > *p2p_ns ? ns : *p2p_ns; /* of chunks some may be hidden */
         }
     }
+    for (size_t k = 0; k < pipe->n_dp * n_pairs; k++) {
+        size_t dp = k / n_pairs;
+        bool back = k % 2 == 1;
+        size_t waits = 0;
+        size_t link = 0;
+        if (link_between(pipe, k % n_pairs / 2, back, &waits, &link)) {
+            int64_t ns = pipe->p2p_ns[dp * pipe->n_ranks * 2 + link];
+            in_order += take_from_delays(pipe, dp, waits, back, ns);
+        }
+    }
+    for (size_t k = 0; k < n_links; k++) {
+        measured[n] = pipe->p2p_ns[k];
+        n += pipe->p2p_ns[k] != INQ_TIME_NONE;
+    }
     pipe->usual_p2p_ns = inq_lower_median_i64(measured, n);
-    pipe->transfers = n > 0;
+    pipe->transfers = pipe->from_delays = n > 0;
+    pipe->in_order = 2 * in_order > pipe->n_dp * n_pairs;
     inq_mem_free(measured);
     return INQ_OK;
 }
@@ -342,8 +386,8 @@ static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
 static int take_recorded(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
 {
     int code = take_transfers(job, pipe, err);
-    if (code == INQ_OK && !pipe->transfers && pipe->n_microbatches == 1) {
-        code = take_delays(pipe, err);
+    if (code == INQ_OK && !pipe->transfers && pipe->n_microbatches > 0 && !job->two_way) {
+        return take_delays(pipe, err);
     }
     return code == INQ_OK ? find_posting(job, pipe, err) : code;
 }
@@ -570,6 +614,10 @@ int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, const struct fix_curve 
         int64_t first_ns = cell_at(pipe, k / pipe->n_virtual, k % pipe->n_virtual, 0)->f_delay_ns;
         int64_t others = (int64_t)pipe->n_microbatches - 1;
         int64_t usual_ns = others > 0 ? (mean.f_delay_ns * (others + 1) - first_ns) / others : 0;
+        /* that of a stage that sends and receives at once are further transfers */
+        usual_ns = pipe->from_delays ? inq_fix_scaled(usual_ns, size) : usual_ns;
+        mean.b_delay_ns =
+            pipe->from_delays ? inq_fix_scaled(mean.b_delay_ns, size) : mean.b_delay_ns;
         mean.f_ns = resized(curve, mean.f_ns, size);
         mean.i_ns = resized(curve, mean.i_ns, size);
         mean.w_ns = resized(curve, mean.w_ns, size);

@@ -22,6 +22,7 @@ struct fix_pipe {
     int64_t *p2p_ns;
     int64_t usual_p2p_ns; /* median of those measured; 0: none */
     bool transfers;       /* transfers are ops of their own */
+    bool from_delays;     /* which were not recorded: passes waited for them */
     bool in_order;        /* a receive is posted when the compute before its own is over */
     bool split;    /* i_ns and w_ns were measured; else w_ns is 0 and i_ns the full backward */
     double beside; /* as in fix_step */

@@ -246,9 +246,10 @@ static int sum_slack(struct work *w, struct inq_err *err)
     }
     for (uint32_t r = 0; r < n_ranks; r++) {
         size_t n = start[r + 1] - start[r];
-        int64_t median = n > 0 ? inq_median_i64(value + start[r], n) : -1; /* sorts */
-        out[r] =
-            (struct inq_rank_slack){r, w->out->by_rank_ns[r], n > 0 ? value[start[r]] : -1, median};
+        int64_t *own = value + start[r];
+        inq_sort_i64(own, n);
+        out[r] = (struct inq_rank_slack){r, w->out->by_rank_ns[r], n > 0 ? own[0] : -1,
+                                         n > 0 ? inq_median_of_sorted_i64(own, n) : -1};
     }
     w->out->n_slack = n_ranks;
     w->out->slack = out;

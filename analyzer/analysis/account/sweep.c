@@ -436,16 +436,6 @@ static int find_compute_lanes(struct sweep *s, struct inq_err *err)
 
 /* ---- what began before the record ------------------------------------------------------------ */
 
-static bool is_transfer(const struct inq_rank *rank, size_t event)
-{
-    uint32_t c = rank->events.comm != NULL ? rank->events.comm[event] : INQ_NONE;
-    if (inq_row_class(&rank->events, event) != INQ_CLASS_COMM || c >= rank->n_comms) {
-        return false;
-    }
-    enum inq_coll_kind kind = rank->comms[c].kind;
-    return inq_coll_is_p2p(kind) || kind == INQ_COLL_COALESCED;
-}
-
 /* Whether recording began while the GPU was at work: some of it was launched before. */
 static bool began_amid_work(const struct inq_rank *rank)
 {
@@ -470,7 +460,7 @@ static void assume_posted(struct sweep *s)
     }
     uint32_t seen = INQ_NONE;
     for (size_t i = 0; i < e->n; i++) { /* rows come by lane, and by start in it */
-        if (e->lane[i] != seen && is_transfer(rank, i)) {
+        if (e->lane[i] != seen && inq_row_is_p2p(rank, i)) {
             seen = e->lane[i];
             bool posts = e->start_ns[i] <= s->job->windows[0].end;
             occupy(s, COMM, (struct work){posts ? e->start_ns[i] : INT64_MIN, (uint32_t)i, NULL});

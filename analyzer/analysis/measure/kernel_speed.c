@@ -430,11 +430,22 @@ static bool spares_optimizer(const struct inq_kernel_comparison *c)
            c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
 }
 
+/* Whether the model's kernels that wait for memory grew as well, as they do with extra work and do
+ * not with a low clock: nearer to what all grew by than to nothing. That none is surely spared is
+ * no evidence of it, since the noise of single kernels hides who is. */
+static bool others_grew(const struct inq_kernel_comparison *c)
+{
+    const struct inq_kernel_kind_ratio *other = &c->kind[INQ_KERNEL_OTHER];
+
+    bool near = other->share <= 0.0 || other->ratio >= 1.0 + 0.5 * (c->ratio - 1.0);
+    return near && other->spared_share < INQ_SPARED_OTHER;
+}
+
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
 {
     if (inq_kernels_have_grids(c)) {
         return c->grid_ratio - 1.0 >= GROWN_PART * (c->ratio - 1.0);
     }
     return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
-           (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < INQ_SPARED_OTHER);
+           (spares_optimizer(c) && others_grew(c));
 }

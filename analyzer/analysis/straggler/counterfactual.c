@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,7 @@ void inq_counterfactual_release(struct inq_counterfactual *counterfactual)
     inq_trace_graph_release(&counterfactual->g);
     inq_mem_free(counterfactual->recorded_dur_ns);
     inq_mem_free(counterfactual->step_of);
+    inq_mem_free(counterfactual->ends_step);
     inq_mem_free(counterfactual->base_ns);
     *counterfactual = (struct inq_counterfactual){0};
 }
@@ -36,7 +38,8 @@ static int alloc_times(struct inq_counterfactual *x, struct inq_err *err)
     size_t n = x->g.graph->n_ops;
     x->recorded_dur_ns = inq_mem_alloc(5 * (n + 1) * sizeof *x->recorded_dur_ns);
     x->step_of = inq_mem_zalloc(n + 1, sizeof *x->step_of);
-    if (x->recorded_dur_ns == NULL || x->step_of == NULL) {
+    x->ends_step = inq_mem_zalloc(n + 1, sizeof *x->ends_step);
+    if (x->recorded_dur_ns == NULL || x->step_of == NULL || x->ends_step == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for a run of %zu ops", n);
     }
     x->recorded_delay_ns = x->recorded_dur_ns + n;
@@ -156,7 +159,37 @@ static int mark_steps(struct inq_counterfactual *x, struct inq_err *err)
     return INQ_OK;
 }
 
-/* What hosts do after their last launch delays nobody: only GPU work ends a step. */
+static bool is_transfer(const struct inq_counterfactual *x, size_t op)
+{
+    const struct inq_trace_op *what = &x->g.ops[op];
+    return inq_row_is_p2p(&x->trace->ranks[what->rank], what->row);
+}
+
+/* What hosts do after their last launch delays nobody: only GPU work ends a step. And a receive
+ * that is posted early ends when another stage is in the next step: transfers end none that has
+ * other work. */
+static int mark_ends(struct inq_counterfactual *x, struct inq_err *err)
+{
+    size_t n_ops = x->g.graph->n_ops;
+    bool *other = inq_mem_zalloc(x->n_steps + 1, sizeof *other); /* [0]: before the judged steps */
+    if (other == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", x->n_steps);
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < n_ops; i++) {
+            if (x->g.ops[i].host || x->step_of[i] >= (int32_t)x->n_steps) {
+                continue;
+            }
+            bool *has_other = &other[x->step_of[i] + 1];
+            bool transfer = x->first_step != INQ_NONE && is_transfer(x, i);
+            x->ends_step[i] = !transfer || !*has_other;
+            *has_other = *has_other || !transfer;
+        }
+    }
+    inq_mem_free(other);
+    return INQ_OK;
+}
+
 void inq_counterfactual_steps(struct inq_counterfactual *counterfactual, int64_t *step_ns)
 {
     int64_t *ends = counterfactual->ends_ns; /* ends[0]: of what came before the judged steps */
@@ -167,10 +200,9 @@ void inq_counterfactual_steps(struct inq_counterfactual *counterfactual, int64_t
     (void)inq_simulate(counterfactual->g.graph, counterfactual->dur_ns, counterfactual->delay_ns,
                        NULL, counterfactual->end_ns);
     for (size_t i = 0; i < counterfactual->g.graph->n_ops; i++) {
-        int32_t s = counterfactual->step_of[i];
-        if (!counterfactual->g.ops[i].host && s < (int32_t)counterfactual->n_steps &&
-            counterfactual->end_ns[i] > ends[s + 1]) {
-            ends[s + 1] = counterfactual->end_ns[i];
+        int64_t *end = &ends[counterfactual->step_of[i] + 1];
+        if (counterfactual->ends_step[i] && counterfactual->end_ns[i] > *end) {
+            *end = counterfactual->end_ns[i];
         }
     }
     for (size_t s = 0; s < counterfactual->n_steps; s++) {
@@ -372,7 +404,7 @@ static int choose_steps(struct inq_counterfactual *x, const struct inq_step_stat
     x->gaps_ns = x->base_ns + x->n_steps;
     x->ends_ns = x->gaps_ns + x->n_steps;
     find_gaps(x, cells);
-    return INQ_OK;
+    return mark_ends(x, err);
 }
 
 /* The first judged step as a column of the cells. */

@@ -17,6 +17,7 @@ struct inq_counterfactual {
     uint32_t first_step; /* the first judged one, into inq_trace.steps; INQ_NONE: no steps known */
     size_t n_steps;      /* judged, one after the other; 0: there is no graph */
     int32_t *step_of;    /* 0 .. n_steps - 1; -1 before the judged steps, n_steps after them */
+    bool *ends_step;     /* [n_ops] a step is over when all of these are */
     int64_t *base_ns;    /* [n_steps] what each takes by the simulator, as recorded */
     int64_t *gaps_ns;    /* [n_steps] before each: steps that a reduced partial does not have */
     int64_t *ends_ns;    /* [n_steps + 1] scratch */

@@ -110,7 +110,7 @@ static void list_peers(const struct context *ctx, const struct role *role, struc
     if (*all) {
         list_values(ctx, role, sheet, true);
     }
-    sheet->middle_ns = inq_median_i64(sheet->peers, sheet->n_peers);
+    sheet->middle_ns = inq_median_of_sorted_i64(sheet->peers, sheet->n_peers);
     if (sheet->n_peers == 1) {
         list_values(ctx, role, sheet, true);
     }

@@ -93,6 +93,10 @@ static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_str
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
+/* Stretches that differ explain why a rank computes longer if they bring it this close to its
+ * target, of the way there; else kernels are in other stretches than they seem. */
+#define EXPLAINED_OFF 0.5
+
 /* Stretches with more or fewer kernels than is usual take what is usual; the rest of the step is
  * scaled by one factor, so that the rank comes down to `target` of `own`. */
 static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t place,
@@ -113,10 +117,15 @@ static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t p
     double factor = rest_ns > 0 && rest_target_ns > 0 && rest_target_ns < rest_ns
                         ? (double)rest_target_ns / (double)rest_ns
                         : 1.0;
+    int64_t off_ns = llabs(rest_target_ns - llround(factor * (double)rest_ns));
+    bool explained = (double)off_ns <= EXPLAINED_OFF * (double)(own_ns - target_ns);
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
-        t->at[i].factor = t->at[i].factor < 0.0 ? factor : t->at[i].factor;
+        bool rest = t->at[i].factor < 0.0;
+        t->at[i].factor = !explained ? (double)target_ns / (double)own_ns
+                          : rest     ? factor
+                                     : t->at[i].factor;
     }
-    x->spread = x->spread || !known;
+    x->spread = x->spread || !known || t->by_begin;
 }
 
 static void set_factor(struct inq_stretches *t, size_t place, double factor)
@@ -273,7 +282,21 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
-/* Host times of a role of which all ranks are chosen, over all its steps. */
+/* Whether a host of the role made calls that were recorded, though none in a judged step: it was
+ * ahead of its GPU by more than these. */
+static bool ran_ahead(const struct inq_repairing *x, uint32_t role)
+{
+    size_t r = 0;
+    while (r < x->n_ranks && (x->study->roles.of[r] != role || x->study->chosen[r] ||
+                              x->study->trace->ranks[r].calls.n == 0)) {
+        r++;
+    }
+    return r < x->n_ranks;
+}
+
+/* Host times of a role over all its steps, where no other of its ranks is recorded in a step: of
+ * those that are not chosen in their other steps, where they ran ahead of all of these none, so
+ * that no GPU waited; else of all. */
 struct usual_times {
     int64_t middle_ns; /* -1: not known */
     int64_t most_ns;   /* that chance explains */
@@ -284,9 +307,16 @@ static struct usual_times usual_times_of(const struct inq_repairing *x, const in
 {
     struct usual_times usual = {.middle_ns = -1};
     size_t n = 0;
-    for (size_t k = 0; k < x->n_ranks * x->n_steps && x->n_steps > 1; k++) {
-        if (x->study->roles.of[k / x->n_steps] == role && sums[k] > 0) {
-            space[n++] = sums[k];
+    for (int all = 0; all <= 1 && n == 0; all++) {
+        if (all && ran_ahead(x, role)) {
+            return (struct usual_times){0, 0};
+        }
+        for (size_t k = 0; k < x->n_ranks * x->n_steps && x->n_steps > 1; k++) {
+            size_t rank = k / x->n_steps;
+            if (x->study->roles.of[rank] == role && sums[k] > 0 &&
+                (all || !x->study->chosen[rank])) {
+                space[n++] = sums[k];
+            }
         }
     }
     if (n > 0) {
@@ -444,6 +474,7 @@ static void find_levels(struct inq_repairing *x, const bool *alone, const int64_
         struct usual_times usual = {.middle_ns = -1};
         if (x->study->chosen[r] && !whole) {
             usual = usual_times_of(x, sums, role, space);
+            x->spread = x->spread || usual.middle_ns == 0; /* none of theirs was measured */
         }
         for (size_t s = 0; s < x->n_steps; s++) {
             size_t k = r * x->n_steps + s;

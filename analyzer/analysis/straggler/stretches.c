@@ -48,7 +48,7 @@ static bool is_pairs(const struct inq_repairing *x, const struct inq_trace_op *w
                         ? INQ_NONE
                         : rank->events.comm[what->row];
     enum inq_coll_kind kind = comm != INQ_NONE ? rank->comms[comm].kind : INQ_COLL_UNKNOWN;
-    return kind == INQ_COLL_COALESCED || inq_coll_is_p2p(kind);
+    return inq_coll_may_be_p2p(kind);
 }
 
 /* Whether a piece of compute waits for a transfer from another stage: a pass of a pipeline for a
@@ -188,6 +188,67 @@ static size_t find_like(const struct inq_repairing *x, const struct inq_stretche
     return like;
 }
 
+/* Begins of what ends the stretches of each place, ascending, INT64_MAX last. NULL: no memory. */
+static int64_t *list_begins(const struct inq_repairing *x, const struct inq_stretches *t)
+{
+    size_t n_places = x->n_ranks * x->n_steps;
+    int64_t *begin_ns = inq_mem_alloc((t->start[n_places] + 1) * sizeof *begin_ns);
+    for (size_t k = 0; begin_ns != NULL && k < t->start[n_places]; k++) {
+        begin_ns[k] = INT64_MAX;
+    }
+    size_t *used = inq_mem_zalloc(n_places + 1, sizeof *used);
+    for (size_t i = 0; begin_ns != NULL && used != NULL && i < x->n_ops; i++) {
+        bool waits = false;
+        if (ends_stretch(x, t, i, &waits)) {
+            size_t place = inq_repairing_place(x, i);
+            begin_ns[t->start[place] + used[place]++] = x->run->g.start_ns[i] - waits;
+        }
+    }
+    for (size_t k = 0; begin_ns != NULL && used != NULL && k < n_places; k++) {
+        inq_sort_i64(begin_ns + t->start[k], used[k]);
+    }
+    if (used == NULL) {
+        inq_mem_free(begin_ns);
+        begin_ns = NULL;
+    }
+    inq_mem_free(used);
+    return begin_ns;
+}
+
+/* A rank that does other work than its peers has no step to borrow from: its kernels are in the
+ * stretch that the communication ends which begins next. The others wait for such a rank, so that
+ * its communication begins as soon as its compute lets it. */
+static int order_by_begin(const struct inq_repairing *x, struct inq_stretches *t,
+                          const struct orders *o, struct inq_err *err)
+{
+    size_t n_places = x->n_ranks * x->n_steps;
+    size_t place = 0;
+    while (place < n_places && !(t->blind[place] && x->study->chosen[place / x->n_steps])) {
+        place++;
+    }
+    if (place == n_places) {
+        return INQ_OK;
+    }
+    int64_t *begin_ns = list_begins(x, t);
+    if (begin_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    }
+    for (; place < n_places; place++) {
+        if (!t->blind[place] || !x->study->chosen[place / x->n_steps]) {
+            continue;
+        }
+        for (size_t k = o->start[place]; k < o->start[place + 1]; k++) {
+            int64_t after_ns = x->run->g.start_ns[o->op[k]] + 1;
+            t->of[o->op[k]] = (uint32_t)inq_first_from_i64(begin_ns, t->start[place],
+                                                           t->start[place + 1] - 1, after_ns);
+        }
+        t->blind[place] = false;
+        t->by_begin = true;
+    }
+    inq_mem_free(begin_ns);
+    return INQ_OK;
+}
+
 /* A rank does the same work in each step, and ranks of a role do the same: where launches are
  * lacking, as hosts that run ahead made them before the window, kernels are in the stretches that
  * they are in in a step of which all is known. */
@@ -218,6 +279,9 @@ static int borrow(const struct inq_repairing *x, struct inq_stretches *t, struct
             t->of[o.op[o.start[place] + i]] = (uint32_t)(t->start[place] + k);
         }
         t->blind[place] = t->blind[place] && n == 0;
+    }
+    if (code == INQ_OK) {
+        code = order_by_begin(x, t, &o, err);
     }
     inq_mem_free(known);
     inq_mem_free(o.start);

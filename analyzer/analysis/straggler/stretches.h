@@ -19,6 +19,7 @@ struct inq_stretches {
     struct inq_stretch *at;
     bool by_waits; /* compute that waits for another stage begins a stretch, too */
     bool *blind;   /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */
+    bool by_begin; /* of some ranks' steps it was inferred from when communication began */
     uint32_t *of;  /* [n_ops] stretch of compute, INQ_NONE: by its launch; NULL: all are */
 };
 

@@ -52,44 +52,33 @@ static const struct inq_label *label_of(const struct inq_rank *rank, size_t even
     return near && e->label[event] != INQ_NONE ? &rank->labels[e->label[event]] : NULL;
 }
 
-static int add_rank(const struct inq_trace *trace, uint32_t rank, struct inq_op_rows *rows,
-                    struct inq_err *err)
-{
-    const struct inq_rank *r = &trace->ranks[rank];
-    const struct inq_events *e = &r->events;
-    if (e->label == NULL || e->n == 0) {
-        return INQ_OK;
-    }
-    int code =
-        inq_mem_grow(&rows->row, &rows->cap, rows->n + e->n, sizeof *rows->row, INQ_MAX_ROWS, err);
-    if (code != INQ_OK) {
-        return code;
-    }
-    for (size_t i = 0; i < e->n; i++) {
-        const struct inq_label *label = label_of(r, i);
-        if (label == NULL || label->type == INQ_OP_NONE || label->type >= INQ_OP_TYPE_COUNT) {
-            continue;
-        }
-        int32_t stage = label->stage >= 0 ? label->stage : r->stage;
-        int32_t dp = label->dp_rank >= 0 ? label->dp_rank : r->dp_rank;
-        rows->row[rows->n++] = (struct inq_step_op){
-            .start_ns = e->start_ns[i],
-            .end_ns = e->start_ns[i] + e->dur_ns[i],
-            .rank = rank,
-            .event = (uint32_t)i,
-            .step = (uint32_t)label->step,
-            .stage = stage >= 0 ? (uint32_t)stage : 0,
-            .dp = dp >= 0 ? (uint32_t)dp : 0,
-            .seq = seq_of(label),
-            .micro_batch = label->micro_batch,
-            .chunk = label->chunk,
-            .type = (uint8_t)label->type,
-        };
-    }
-    return INQ_OK;
-}
-
 /* ---- recorded numbers to dense indices ---------------------------------------------------- */
+
+/* The numbers of a column in the order in which they come. */
+struct numbers {
+    int32_t *number;
+    size_t n, cap;
+    struct inq_map place;
+    uint32_t last; /* place of the number asked for last */
+};
+
+/* The number's place. */
+static int place_of(struct numbers *numbers, int32_t number, uint32_t *place, struct inq_err *err)
+{
+    int code = INQ_OK;
+    if ((numbers->n == 0 || numbers->number[numbers->last] != number) &&
+        !inq_map_get(&numbers->place, (uint32_t)number, &numbers->last)) {
+        code = inq_mem_grow(&numbers->number, &numbers->cap, numbers->n + 1,
+                            sizeof *numbers->number, INQ_MAX_ROWS, err);
+        if (code == INQ_OK) {
+            numbers->last = (uint32_t)numbers->n;
+            numbers->number[numbers->n++] = number;
+            code = inq_map_put(&numbers->place, (uint32_t)number, numbers->last, err);
+        }
+    }
+    *place = numbers->last;
+    return code;
+}
 
 static int compare_i32(const void *a, const void *b)
 {
@@ -98,48 +87,90 @@ static int compare_i32(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static uint32_t *column(struct inq_step_op *row, size_t offset)
+static bool ascend(const struct numbers *numbers)
 {
-    return (uint32_t *)(void *)((char *)row + offset);
+    size_t i = 1;
+    while (i < numbers->n && numbers->number[i - 1] < numbers->number[i]) {
+        i++;
+    }
+    return i >= numbers->n;
 }
 
-/* Distinct values of a column, ascending, and each row's place among them. */
-static int make_dense(struct inq_op_rows *rows, size_t offset, int32_t **numbers, size_t *n,
-                      struct inq_err *err)
+/* The numbers ascending, and with them the places in the rows, whose column begins `offset` bytes
+ * into a row. */
+static int put_in_order(struct numbers *numbers, struct inq_op_rows *rows, size_t offset,
+                        struct inq_err *err)
 {
-    struct inq_map place = {0};
-    size_t cap = 0;
+    if (ascend(numbers)) {
+        return INQ_OK;
+    }
+    int32_t *came = inq_mem_alloc(numbers->n * sizeof *came);
+    uint32_t *place = inq_mem_alloc(numbers->n * sizeof *place);
+    if (came == NULL || place == NULL) {
+        inq_mem_free(came);
+        inq_mem_free(place);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu numbers", numbers->n);
+    }
+    memcpy(came, numbers->number, numbers->n * sizeof *came);
+    qsort(numbers->number, numbers->n, sizeof *numbers->number, compare_i32);
+    for (size_t k = 0; k < numbers->n; k++) {
+        const int32_t *at = bsearch(&came[k], numbers->number, numbers->n, sizeof *at, compare_i32);
+        place[k] = (uint32_t)(at - numbers->number);
+    }
+    for (size_t i = 0; i < rows->n; i++) {
+        uint32_t *cell = (uint32_t *)(void *)((char *)&rows->row[i] + offset);
+        *cell = place[*cell];
+    }
+    inq_mem_free(came);
+    inq_mem_free(place);
+    return INQ_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+struct labeled {
+    struct inq_op_rows *rows;
+    struct numbers steps, stages, dps;
+    bool has_other; /* something of no type is recorded in a step, too */
+};
+
+static int add_row(struct labeled *x, const struct inq_rank *rank, const struct inq_label *label,
+                   struct inq_step_op row, struct inq_err *err)
+{
+    int32_t stage = label->stage >= 0 ? label->stage : rank->stage;
+    int32_t dp = label->dp_rank >= 0 ? label->dp_rank : rank->dp_rank;
+    int code = place_of(&x->steps, label->step, &row.step, err);
+    if (code == INQ_OK) {
+        code = place_of(&x->stages, stage >= 0 ? stage : 0, &row.stage, err);
+    }
+    if (code == INQ_OK) {
+        code = place_of(&x->dps, dp >= 0 ? dp : 0, &row.dp, err);
+    }
+    row.seq = seq_of(label);
+    row.micro_batch = label->micro_batch;
+    row.chunk = label->chunk;
+    row.type = (uint8_t)label->type;
+    x->rows->row[x->rows->n++] = row; /* there is room for all events */
+    return code;
+}
+
+static int add_rank(struct labeled *x, const struct inq_trace *trace, uint32_t rank,
+                    struct inq_err *err)
+{
+    const struct inq_rank *r = &trace->ranks[rank];
+    const struct inq_events *e = &r->events;
     int code = INQ_OK;
-    for (size_t i = 0; code == INQ_OK && i < rows->n; i++) {
-        uint32_t value = *column(&rows->row[i], offset);
-        uint32_t known = 0;
-        bool same = i > 0 && value == *column(&rows->row[i - 1], offset);
-        if (same || inq_map_get(&place, value, &known)) {
-            continue;
-        }
-        code = inq_mem_grow(numbers, &cap, *n + 1, sizeof **numbers, INQ_MAX_ROWS, err);
-        if (code == INQ_OK) {
-            (*numbers)[(*n)++] = (int32_t)value;
-            code = inq_map_put(&place, value, 0, err);
+    for (size_t i = 0; code == INQ_OK && e->label != NULL && i < e->n; i++) {
+        const struct inq_label *label = label_of(r, i);
+        x->has_other = x->has_other || (label != NULL && label->type == INQ_OP_NONE);
+        if (label != NULL && label->type != INQ_OP_NONE && label->type < INQ_OP_TYPE_COUNT) {
+            struct inq_step_op row = {.start_ns = e->start_ns[i],
+                                      .end_ns = e->start_ns[i] + e->dur_ns[i],
+                                      .rank = rank,
+                                      .event = (uint32_t)i};
+            code = add_row(x, r, label, row, err);
         }
     }
-    if (code == INQ_OK && *n > 1) {
-        qsort(*numbers, *n, sizeof **numbers, compare_i32);
-    }
-    for (size_t k = 0; code == INQ_OK && k < *n; k++) {
-        code = inq_map_put(&place, (uint32_t)(*numbers)[k], (uint32_t)k, err);
-    }
-    uint32_t last = 0;
-    uint32_t last_place = INQ_NONE;
-    for (size_t i = 0; code == INQ_OK && i < rows->n; i++) {
-        uint32_t *cell = column(&rows->row[i], offset);
-        if (last_place == INQ_NONE || *cell != last) {
-            last = *cell;
-            (void)inq_map_get(&place, last, &last_place);
-        }
-        *cell = last_place;
-    }
-    inq_map_release(&place);
     return code;
 }
 
@@ -196,29 +227,47 @@ static int find_steps(const struct inq_trace *trace, struct inq_op_rows *rows, s
     return INQ_OK;
 }
 
+/* Gives the rows what is dense. */
+static int finish_rows(struct labeled *x, struct inq_err *err)
+{
+    struct inq_op_rows *rows = x->rows;
+    int code = put_in_order(&x->steps, rows, offsetof(struct inq_step_op, step), err);
+    if (code == INQ_OK) {
+        code = put_in_order(&x->stages, rows, offsetof(struct inq_step_op, stage), err);
+    }
+    if (code == INQ_OK) {
+        code = put_in_order(&x->dps, rows, offsetof(struct inq_step_op, dp), err);
+    }
+    rows->step_number = x->steps.number;
+    rows->n_steps = x->steps.n;
+    rows->stage_number = x->stages.number;
+    rows->n_stages = x->stages.n;
+    rows->dp_number = x->dps.number;
+    rows->n_dp = x->dps.n;
+    return code;
+}
+
 /* The ops of an op table: every event with a label. None is a success with n == 0. Fails with
  * INQ_NOMEM, INQ_LIMIT. Release on failure too. */
 static int rows_from_labels(const struct inq_trace *trace, struct inq_op_rows *rows,
                             struct inq_err *err)
 {
-    int code = INQ_OK;
+    struct labeled x = {.rows = rows};
+    size_t n = 0;
+    for (uint32_t r = 0; r < trace->n_ranks; r++) {
+        n += trace->ranks[r].events.label != NULL ? trace->ranks[r].events.n : 0;
+    }
+    int code = inq_mem_grow(&rows->row, &rows->cap, n, sizeof *rows->row, INQ_MAX_ROWS, err);
     rows->source = "labels";
     for (uint32_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        code = add_rank(trace, r, rows, err);
+        code = add_rank(&x, trace, r, err);
     }
-    if (code == INQ_OK) {
-        code = make_dense(rows, offsetof(struct inq_step_op, step), &rows->step_number,
-                          &rows->n_steps, err);
-    }
-    if (code == INQ_OK) {
-        code = make_dense(rows, offsetof(struct inq_step_op, stage), &rows->stage_number,
-                          &rows->n_stages, err);
-    }
-    if (code == INQ_OK) {
-        code =
-            make_dense(rows, offsetof(struct inq_step_op, dp), &rows->dp_number, &rows->n_dp, err);
-    }
-    return code == INQ_OK ? find_steps(trace, rows, err) : code;
+    int finished = finish_rows(&x, err);
+    code = code == INQ_OK ? finished : code;
+    inq_map_release(&x.steps.place);
+    inq_map_release(&x.stages.place);
+    inq_map_release(&x.dps.place);
+    return code == INQ_OK && x.has_other ? find_steps(trace, rows, err) : code;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -398,22 +447,33 @@ static void keep_steps(struct inq_op_model *m, const uint8_t *keep)
 
 /* Each step's begin and its length. What a recorded step took beyond its last op is its tail. An op
  * that began before its step (a receive posted in the step before) begins none. */
-static void find_origins(const struct inq_op_rows *rows, struct inq_op_model *m)
+static int find_origins(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
 {
+    int64_t *first = inq_mem_alloc(2 * (m->n_steps + 1) * sizeof *first);
+    if (first == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", m->n_steps);
+    }
+    int64_t *last = first + m->n_steps;
     for (size_t t = 0; t < m->n_steps; t++) {
-        int64_t first = INT64_MAX;
-        int64_t last = INT64_MIN;
-        for (size_t i = 0; i < m->graph->n_ops; i++) {
+        first[t] = INT64_MAX;
+        last[t] = INT64_MIN;
+    }
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        for (size_t t = 0; t < m->n_steps; t++) {
             size_t cell = i * m->stride + t;
-            first = m->start_ns[cell] < first ? m->start_ns[cell] : first;
-            last = m->end_ns[cell] > last ? m->end_ns[cell] : last;
+            first[t] = m->start_ns[cell] < first[t] ? m->start_ns[cell] : first[t];
+            last[t] = m->end_ns[cell] > last[t] ? m->end_ns[cell] : last[t];
         }
-        bool known = rows->origin_ns != NULL && m->origin_ns[t] < last;
-        m->origin_ns[t] = known ? m->origin_ns[t] : first;
-        int64_t length = last - m->origin_ns[t];
+    }
+    for (size_t t = 0; t < m->n_steps; t++) {
+        bool known = rows->origin_ns != NULL && m->origin_ns[t] < last[t];
+        m->origin_ns[t] = known ? m->origin_ns[t] : first[t];
+        int64_t length = last[t] - m->origin_ns[t];
         m->tail_ns[t] = known && m->recorded_ns[t] > length ? m->recorded_ns[t] - length : 0;
         m->recorded_ns[t] = length + m->tail_ns[t];
     }
+    inq_mem_free(first);
+    return INQ_OK;
 }
 
 /* Times from each step's origin. */
@@ -485,7 +545,8 @@ static void find_delays(struct inq_op_model *m, size_t i)
     }
 }
 
-/* Sums over all ops and steps must stay far from overflow, whatever the record says. */
+/* Sums over all ops and steps must stay far from overflow, whatever the record says, and so must
+ * times within a step (INQ_OP_MODEL_MOST_NS). */
 static bool sums_are_safe(const struct inq_op_model *m)
 {
     const uint64_t most = (uint64_t)1 << 60;
@@ -495,7 +556,7 @@ static bool sums_are_safe(const struct inq_op_model *m)
         int64_t delay = m->delay_ns[i];
         uint64_t more = (uint64_t)(dur < 0 ? -dur : dur) + (uint64_t)(delay < 0 ? -delay : delay);
         sum += more;
-        if (more > most || sum > most) {
+        if (more > most || sum > most || m->end_ns[i] > INQ_OP_MODEL_MOST_NS) {
             return false;
         }
     }
@@ -539,7 +600,9 @@ static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, st
         }
         keep_steps(m, keep);
         m->n_dropped = rows->n_steps - m->n_steps;
-        find_origins(rows, m);
+        code = find_origins(rows, m, err);
+    }
+    if (code == INQ_OK) {
         code = set_warm_up_aside(m, keep, err);
     }
     if (code == INQ_OK) {
@@ -637,18 +700,42 @@ int inq_op_model_set_steps(struct inq_op_model *m, const struct inq_op_model_ste
     return INQ_OK;
 }
 
+/* Of a recorded run. Steps must have the same rows to be one model; where windows cut them, or
+ * receives were posted in the step before, transfers are not the same in most: then passes
+ * alone may be, with the ways that kernels themselves tell. */
+static int model_of_run(const struct inq_trace *trace, struct inq_op_model **model,
+                        struct inq_err *err)
+{
+    struct inq_op_rows rows = {0};
+    struct inq_op_model *passes = NULL;
+    int code = inq_op_rows_from_run(trace, true, &rows, err);
+    size_t half = rows.n_steps / 2;
+    bool pipelines = rows.pipelines;
+    code = code == INQ_OK ? model_of_rows(&rows, model, err) : code;
+    release_rows(&rows);
+    if (code != INQ_OK || !pipelines || (*model != NULL && (*model)->n_steps > half)) {
+        return code;
+    }
+    code = inq_op_rows_from_run(trace, false, &rows, err);
+    code = code == INQ_OK ? model_of_rows(&rows, &passes, err) : code;
+    release_rows(&rows);
+    if (passes != NULL && (*model == NULL || passes->n_steps > (*model)->n_steps)) {
+        inq_op_model_free(*model);
+        *model = passes;
+    } else {
+        inq_op_model_free(passes);
+    }
+    return code;
+}
+
 int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model,
                       struct inq_err *err)
 {
     struct inq_op_rows rows = {0};
     *model = NULL;
     int code = rows_from_labels(trace, &rows, err);
-    if (code == INQ_OK && rows.n == 0) {
-        release_rows(&rows);
-        code = inq_op_rows_from_run(trace, &rows, err);
-    }
     if (code == INQ_OK) {
-        code = model_of_rows(&rows, model, err);
+        code = rows.n > 0 ? model_of_rows(&rows, model, err) : model_of_run(trace, model, err);
     }
     release_rows(&rows);
     return code;

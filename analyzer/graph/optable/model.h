@@ -6,6 +6,9 @@
 #include "graph/optable/template.h"
 #include "inquest/graph.h"
 
+/* No op of a step ends later than this after its begin: 18 years. */
+#define INQ_OP_MODEL_MOST_NS ((int64_t)1 << 59)
+
 /* Matrices are [n_ops][stride], by op index of `graph` and by step; unused cells are 0. */
 struct inq_op_model {
     struct inq_op_template shape;

@@ -25,11 +25,14 @@ struct inq_op_rows {
      * its rows to the last end. */
     int64_t *origin_ns, *length_ns;
     const char *source; /* "labels", "annotations", "inferred" */
+    bool pipelines;     /* of a recorded run: its ranks form pipelines */
 };
 
 /* The pipeline of a recorded run without labels: forwards and backwards by annotation, or by thread
- * and transfers. n == 0 when it is no pipeline that can be recognized. */
-int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows,
+ * and transfers. `transfers`: they are rows, too, where all are
+ * understood, by their streams where kernels do not say which way they went. n == 0 when it is no
+ * pipeline that can be recognized. */
+int inq_op_rows_from_run(const struct inq_trace *trace, bool transfers, struct inq_op_rows *rows,
                          struct inq_err *err);
 
 /* Groups of op types. */

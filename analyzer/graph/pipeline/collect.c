@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU work of a recorded run in order of launch, with what is known about each piece: thread,
- * annotation, partner. */
+ * annotation. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "graph/pipeline/pipeline.h"
+#include "graph/pipeline/transfers.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -18,17 +19,6 @@ struct action {
 
 /* Annotations nest; this many are looked through for the one around a launch. */
 enum { MAX_NESTED = 8 };
-
-void inq_pipe_release(struct inq_pipe_run *run)
-{
-    for (size_t r = 0; run->ranks != NULL && r < run->trace->n_ranks; r++) {
-        inq_mem_free(run->ranks[r].items);
-        inq_mem_free(run->ranks[r].step_start);
-        inq_mem_free(run->ranks[r].ops);
-    }
-    inq_mem_free(run->ranks);
-    *run = (struct inq_pipe_run){0};
-}
 
 static int no_memory(struct inq_err *err)
 {
@@ -206,95 +196,10 @@ static int order_items(struct inq_pipe_run *run, struct inq_pipe_rank *rank, str
     return inq_sort(rank->items, rank->n_items, sizeof *rank->items, compare_items, NULL, err);
 }
 
-/* ---- partners -------------------------------------------------------------------------------- */
-
-static uint64_t key_of(uint32_t rank, uint32_t event)
+int inq_pipe_collect(const struct inq_trace *trace, bool streams, struct inq_pipe_run *run,
+                     struct inq_err *err)
 {
-    return (uint64_t)rank << 32 | event;
-}
-
-/* Global ranks to their places. */
-static int index_ranks(const struct inq_trace *trace, struct inq_map *index, struct inq_err *err)
-{
-    int code = INQ_OK;
-    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        if (trace->ranks[r].rank >= 0) {
-            code = inq_map_put(index, (uint64_t)trace->ranks[r].rank, (uint32_t)r, err);
-        }
-    }
-    return code;
-}
-
-/* The events of matched pairs to the other member. */
-static int index_pairs(const struct inq_trace *trace, struct inq_map *pairs, struct inq_err *err)
-{
-    int code = INQ_OK;
-    for (size_t c = 0; code == INQ_OK && c < trace->n_collectives; c++) {
-        const struct inq_collective *coll = &trace->collectives[c];
-        const struct inq_member *m = &trace->members[coll->first_member];
-        if (!inq_coll_is_p2p(coll->kind) || coll->n_members != 2) {
-            continue;
-        }
-        code = inq_map_put(pairs, key_of(m[0].rank, m[0].event), coll->first_member + 1, err);
-        if (code == INQ_OK) {
-            code = inq_map_put(pairs, key_of(m[1].rank, m[1].event), coll->first_member, err);
-        }
-    }
-    return code;
-}
-
-/* A receive may be posted a step before its send: it belongs to the step of what is sent. */
-static void follow_send(const struct inq_trace *trace, const struct inq_member *send,
-                        struct inq_pipe_item *item)
-{
-    uint32_t step = trace->ranks[send->rank].events.step[send->event];
-    if (trace->n_steps > 0 && item->dir == INQ_COLL_RECV && step != INQ_NONE && step > item->step) {
-        item->step = step;
-    }
-}
-
-/* Recorded peers, else the other member of a matched pair. */
-static void set_partners(struct inq_pipe_run *run, uint32_t r, const struct inq_map *index,
-                         const struct inq_map *pairs)
-{
-    const struct inq_rank *rank = &run->trace->ranks[r];
-    for (size_t i = 0; i < run->ranks[r].n_items; i++) {
-        struct inq_pipe_item *item = &run->ranks[r].items[i];
-        uint32_t comm = rank->events.comm[item->event];
-        int32_t peer = comm != INQ_NONE ? rank->comms[comm].peer : -1;
-        uint32_t other = INQ_NONE;
-        if (item->kind != INQ_ITEM_P2P) {
-            continue;
-        }
-        if (inq_map_get(pairs, key_of(r, item->event), &other)) {
-            item->partner = run->trace->members[other].rank;
-            follow_send(run->trace, &run->trace->members[other], item);
-        }
-        if (peer >= 0) {
-            (void)inq_map_get(index, (uint64_t)peer, &item->partner);
-        }
-    }
-}
-
-static int find_partners(struct inq_pipe_run *run, struct inq_err *err)
-{
-    struct inq_map index = {0};
-    struct inq_map pairs = {0};
-    int code = index_ranks(run->trace, &index, err);
-    if (code == INQ_OK) {
-        code = index_pairs(run->trace, &pairs, err);
-    }
-    for (uint32_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
-        set_partners(run, r, &index, &pairs);
-    }
-    inq_map_release(&index);
-    inq_map_release(&pairs);
-    return code;
-}
-
-int inq_pipe_collect(const struct inq_trace *trace, struct inq_pipe_run *run, struct inq_err *err)
-{
-    *run = (struct inq_pipe_run){.trace = trace, .has_direction = true};
+    *run = (struct inq_pipe_run){.trace = trace};
     run->n_steps = trace->n_steps > 0 ? trace->n_steps : 1;
     run->ranks = inq_mem_zalloc(trace->n_ranks, sizeof *run->ranks);
     int code = run->ranks != NULL ? INQ_OK : no_memory(err);
@@ -303,12 +208,10 @@ int inq_pipe_collect(const struct inq_trace *trace, struct inq_pipe_run *run, st
         for (size_t i = 0; code == INQ_OK && i < run->ranks[r].n_items; i++) {
             const struct inq_pipe_item *item = &run->ranks[r].items[i];
             run->has_notes = run->has_notes || item->note != INQ_NONE;
-            run->has_direction = run->has_direction &&
-                                 (item->kind != INQ_ITEM_P2P || item->dir != INQ_COLL_SENDRECV);
         }
     }
     if (code == INQ_OK) {
-        code = find_partners(run, err);
+        code = inq_pipe_find_partners(run, streams, err);
     }
     for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
         code = order_items(run, &run->ranks[r], err);
@@ -947,22 +850,6 @@ static void number_runs(struct inq_pipe_rank *rank)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-static int find_rank_ops(struct inq_pipe_run *run, size_t r, struct inq_err *err)
-{
-    struct inq_pipe_rank *rank = &run->ranks[r];
-    if (!run->has_notes) {
-        int code = ops_from_threads(rank, err);
-        number_runs(rank);
-        return code;
-    }
-    int code = ops_from_notes(run->trace, &run->trace->ranks[r], rank, err);
-    bool stages = rank->n_ops > 0 && rank->ops[0].chunk >= 0;
-    if (code != INQ_OK) {
-        return code;
-    }
-    return stages ? chunks_from_stages(rank, err) : chunks_from_repeats(rank, err);
-}
-
 /* As many backwards as forwards on every rank. */
 static bool makes_sense(const struct inq_pipe_rank *rank)
 {
@@ -975,19 +862,84 @@ static bool makes_sense(const struct inq_pipe_rank *rank)
     return forwards > 0 && backwards > 0;
 }
 
-int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err)
+static int find_by_notes(struct inq_pipe_run *run, bool *found, struct inq_err *err)
 {
     int code = INQ_OK;
     *found = true;
-    for (size_t r = 0; !run->has_notes && r < run->trace->n_ranks; r++) {
+    for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
+        struct inq_pipe_rank *rank = &run->ranks[r];
+        code = ops_from_notes(run->trace, &run->trace->ranks[r], rank, err);
+        *found = *found && makes_sense(rank);
+        bool stages = rank->n_ops > 0 && rank->ops[0].chunk >= 0;
+        if (code == INQ_OK) {
+            code = stages ? chunks_from_stages(rank, err) : chunks_from_repeats(rank, err);
+        }
+    }
+    return code;
+}
+
+static int find_by_threads(struct inq_pipe_run *run, bool *found, struct inq_err *err)
+{
+    *found = true;
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
         run->ranks[r].main_thread = main_thread(&run->ranks[r], run->n_steps);
     }
-    if (!run->has_notes) {
-        code = borrow_launches(run, err);
-    }
+    int code = borrow_launches(run, err);
     for (size_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
-        code = find_rank_ops(run, r, err);
+        code = ops_from_threads(&run->ranks[r], err);
+        number_runs(&run->ranks[r]);
         *found = *found && makes_sense(&run->ranks[r]);
+    }
+    return code;
+}
+
+static void forget_ops(struct inq_pipe_run *run)
+{
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        run->ranks[r].n_ops = 0;
+    }
+}
+
+/* Whether all ranks have passes in at least half of the steps. */
+static bool cover_half(const struct inq_pipe_run *run, struct inq_err *err, int *code)
+{
+    size_t *n = inq_mem_zalloc(run->n_steps, sizeof *n);
+    size_t whole = 0;
+    *code = n != NULL ? INQ_OK : no_memory(err);
+    for (size_t r = 0; n != NULL && r < run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->n_ops; i++) { /* in order of their steps */
+            n[rank->ops[i].step] += i == 0 || rank->ops[i].step != rank->ops[i - 1].step;
+        }
+    }
+    for (size_t s = 0; n != NULL && s < run->n_steps; s++) {
+        whole += n[s] == run->trace->n_ranks;
+    }
+    inq_mem_free(n);
+    return 2 * whole >= run->n_steps;
+}
+
+/* Annotations are of launches: where hosts ran ahead, those of some ranks came before the window.
+ * Where they leave most steps without passes of some rank, passes are told without them. */
+int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err)
+{
+    bool noted = false;
+    int code = INQ_OK;
+    if (run->has_notes) {
+        code = find_by_notes(run, &noted, err);
+        bool cover = code == INQ_OK && noted && cover_half(run, err, &code);
+        *found = noted;
+        if (code != INQ_OK || cover) {
+            return code;
+        }
+    }
+    forget_ops(run);
+    run->has_notes = false;
+    code = find_by_threads(run, found, err);
+    if (code == INQ_OK && !*found && noted) {
+        forget_ops(run);
+        run->has_notes = true;
+        code = find_by_notes(run, found, err);
     }
     return code;
 }

@@ -51,9 +51,10 @@ struct inq_pipe_run {
     bool has_direction; /* every P2P transfer says which way it went */
 };
 
-/* Items of all ranks. */
-int inq_pipe_collect(const struct inq_trace *trace, struct inq_pipe_run *run, struct inq_err *err);
-void inq_pipe_release(struct inq_pipe_run *run);
+/* Items of all ranks; `streams` tell which way transfers went where kernels do not. The caller
+ * frees what `run` holds, after a failure, too. */
+int inq_pipe_collect(const struct inq_trace *trace, bool streams, struct inq_pipe_run *run,
+                     struct inq_err *err);
 /* Forwards and backwards of every rank; *found says whether they make sense. */
 int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err);
 

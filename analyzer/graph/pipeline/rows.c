@@ -665,7 +665,8 @@ static int mark_wide(struct inq_pipe_run *run, struct inq_err *err)
     return code;
 }
 
-static int make_rows(struct inq_pipe_run *run, struct inq_op_rows *rows, struct inq_err *err)
+static int make_rows(struct inq_pipe_run *run, bool transfers, struct inq_op_rows *rows,
+                     struct inq_err *err)
 {
     struct rows x = {.run = run, .out = rows};
     int code = alloc_rows(&x, err);
@@ -673,7 +674,7 @@ static int make_rows(struct inq_pipe_run *run, struct inq_op_rows *rows, struct 
         code = mark_wide(run, err);
     }
     if (code == INQ_OK) {
-        x.p2p = transfers_are_known(run);
+        x.p2p = transfers && transfers_are_known(run);
         find_tail_kinds(&x);
         find_lengths(&x);
         code = add_ranks(&x, err);
@@ -690,7 +691,7 @@ static bool has_transfers(const struct inq_trace *trace)
         const struct inq_rank *rank = &trace->ranks[r];
         for (size_t i = 0; i < rank->n_comms; i++) {
             enum inq_coll_kind kind = rank->comms[i].kind;
-            if (inq_coll_is_p2p(kind) || kind == INQ_COLL_COALESCED) {
+            if (inq_coll_may_be_p2p(kind)) {
                 return true;
             }
         }
@@ -698,7 +699,18 @@ static bool has_transfers(const struct inq_trace *trace)
     return false;
 }
 
-int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows,
+static void release_run(struct inq_pipe_run *run)
+{
+    for (size_t r = 0; run->ranks != NULL && r < run->trace->n_ranks; r++) {
+        inq_mem_free(run->ranks[r].items);
+        inq_mem_free(run->ranks[r].step_start);
+        inq_mem_free(run->ranks[r].ops);
+    }
+    inq_mem_free(run->ranks);
+    *run = (struct inq_pipe_run){0};
+}
+
+int inq_op_rows_from_run(const struct inq_trace *trace, bool transfers, struct inq_op_rows *rows,
                          struct inq_err *err)
 {
     if (trace->n_ranks < 2 || !has_transfers(trace)) {
@@ -706,7 +718,7 @@ int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows
     }
     struct inq_pipe_run run = {0};
     bool found = false;
-    int code = inq_pipe_collect(trace, &run, err);
+    int code = inq_pipe_collect(trace, transfers, &run, err);
     if (code == INQ_OK) {
         code = find_stages(&run, err);
     }
@@ -714,15 +726,16 @@ int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows
     if (code == INQ_OK && run.n_stages > 1) {
         code = is_ring(&run, &ring, err);
     }
-    if (code == INQ_OK && run.n_stages > 1 && !ring) {
+    rows->pipelines = run.n_stages > 1 && !ring;
+    if (code == INQ_OK && rows->pipelines) {
         code = inq_pipe_find_ops(&run, &found, err);
     }
     if (code == INQ_OK && found && !run.has_notes) {
         number_interleaved(&run);
     }
     if (code == INQ_OK && found) {
-        code = make_rows(&run, rows, err);
+        code = make_rows(&run, transfers, rows, err);
     }
-    inq_pipe_release(&run);
+    release_run(&run);
     return code;
 }

@@ -582,7 +582,7 @@ static int name_trace(struct inq_trace *trace, struct inq_err *err)
 static int derive(struct inq_trace *trace, bool align, int jobs, struct inq_err *err)
 {
     struct inq_clocks clocks = {0};
-    int code = inq_steps_rebase(trace, err);
+    int code = inq_steps_rebase(trace, jobs, err);
     if (code == INQ_OK) {
         code = inq_match_collectives(trace, jobs, &clocks, err);
     }

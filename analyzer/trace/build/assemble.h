@@ -21,7 +21,7 @@ int inq_assemble(struct inq_shard *shards, size_t n, bool align, int jobs, struc
  * recorded zero is put where the latest op of the step before it ended (its earliest op, if that
  * has a negative time); starts relative to each other within a step, and durations, stay exactly as
  * recorded. Steps that follow each other already stay where they are. */
-int inq_steps_rebase(struct inq_trace *trace, struct inq_err *err);
+int inq_steps_rebase(struct inq_trace *trace, int jobs, struct inq_err *err);
 /* Fills trace->collectives and members: by group, kind, sizes and recorded sequence or order,
  * robust to capture windows that were cut at different places on different ranks. What cannot be
  * (a split collective, an exchange whose parts do not add up) stays unmatched. *clocks (zeroed)

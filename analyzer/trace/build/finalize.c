@@ -3,6 +3,7 @@
  * is known of them. */
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/sort.h"
 #include "trace/trace.h"
 #include "trace/build/outliers.h"
@@ -459,7 +460,7 @@ static int recognize_comms(const struct inq_shard *shard, struct inq_rank *rank,
     return code;
 }
 
-static int fill_comms(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
+static int fill_comms(const struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
 {
     struct inq_map records = {0};
     int code = index_records(rank, &records, err);
@@ -545,7 +546,7 @@ static size_t list_moments(const struct inq_rank *rank, uint8_t *of_kernel, stru
 static void take_batch(struct inq_rank *rank, uint32_t event, const struct pending *batch)
 {
     struct inq_comm *comm = &rank->comms[rank->events.comm[event]];
-    bool fused = inq_coll_is_p2p(comm->kind) || comm->kind == INQ_COLL_COALESCED;
+    bool fused = inq_coll_may_be_p2p(comm->kind);
     if (batch->n == 0 || !fused) {
         return;
     }
@@ -704,7 +705,8 @@ static void shrink_rank(struct inq_rank *rank)
     c->cap = c->n;
 }
 
-static int finalize_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
+static int finalize_rank(const struct inq_shard *shard, struct inq_rank *rank,
+                         struct inq_damage *damage, struct inq_err *err)
 {
     struct inq_events *e = &rank->events;
     size_t longest = e->n > rank->calls.n ? e->n : rank->calls.n;
@@ -721,11 +723,11 @@ static int finalize_rank(struct inq_shard *shard, struct inq_rank *rank, struct 
         code = inq_sort(rank->notes, rank->n_notes, sizeof *rank->notes, compare_notes, NULL, err);
     }
     if (code == INQ_OK) {
-        set_outliers_aside(rank, &s, &shard->file.damage);
+        set_outliers_aside(rank, &s, damage);
     }
     scratch_release(&s);
     if (code == INQ_OK) {
-        code = join_calls(rank, &shard->file.damage, err);
+        code = join_calls(rank, damage, err);
     }
     if (code == INQ_OK) {
         code = recognize_comms(shard, rank, err);
@@ -753,16 +755,33 @@ static int finish_rank(struct inq_rank *rank, struct inq_err *err)
     return INQ_OK;
 }
 
+struct sealing {
+    struct inq_shard *shard;
+    struct inq_damage *damage; /* [ranks] */
+};
+
+static int finalize_nth(void *ctx, size_t r, struct inq_err *err)
+{
+    const struct sealing *x = ctx;
+    struct inq_rank *rank = &x->shard->ranks[r];
+    int code = x->shard->sealed ? INQ_OK : finalize_rank(x->shard, rank, &x->damage[r], err);
+    return code == INQ_OK ? finish_rank(rank, err) : code;
+}
+
 int inq_shard_finalize(struct inq_shard *shard, struct inq_err *err)
 {
-    for (size_t i = 0; i < shard->n_ranks; i++) {
-        int code = shard->sealed ? INQ_OK : finalize_rank(shard, &shard->ranks[i], err);
-        if (code == INQ_OK) {
-            code = finish_rank(&shard->ranks[i], err);
-        }
-        if (code != INQ_OK) {
-            return code;
+    struct sealing x = {shard, inq_mem_zalloc(shard->n_ranks + 1, sizeof *x.damage)};
+    if (x.damage == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", shard->n_ranks);
+    }
+    int jobs = shard->jobs > 0 ? shard->jobs : 1;
+    int code = inq_par_for(shard->n_ranks, jobs, finalize_nth, &x, err);
+    for (size_t r = 0; r < shard->n_ranks; r++) {
+        for (enum inq_damage_kind kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
+            inq_damage_add(&shard->file.damage, kind, x.damage[r].count[kind],
+                           x.damage[r].first_offset[kind]);
         }
     }
-    return INQ_OK;
+    inq_mem_free(x.damage);
+    return code;
 }

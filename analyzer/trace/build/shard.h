@@ -31,7 +31,7 @@ struct inq_shard {
     struct inq_group *groups;
     struct inq_rank_lists *shared; /* for their ranks; NULL: the arena holds them */
     struct inq_launches launches;
-    int jobs;                     /* cores that its reader may use; 0: 1 */
+    int jobs;                     /* cores that reading and sealing it may use; 0: 1 */
     bool operators;               /* asked for: the operators of launches */
     bool took_operators;          /* because of that: without, launches would have none */
     bool sealed;                  /* before it was written down: rows are as sealing leaves them */
@@ -100,7 +100,7 @@ int inq_rank_add_label(struct inq_rank *rank, const struct inq_label *label, uin
  * correlation ids into call indices (unlinked: counted as NO_LAUNCH when the file has calls);
  * fills comm rows of communication kernels that have none from record_param_comms (external id) or
  * from the kernel's name; sets first_ns, last_ns. Called by every reader's driver, per shard, so it
- * runs in parallel. */
+ * runs in parallel; so do the ranks of a shard. */
 int inq_shard_finalize(struct inq_shard *shard, struct inq_err *err);
 
 #endif

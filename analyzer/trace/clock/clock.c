@@ -164,13 +164,6 @@ static void release(struct clocks *k)
 
 /* ---- estimation ------------------------------------------------------------------------------ */
 
-/* Between the two middle ones of an even count: two members are as far from the true end. */
-static int64_t middle_of(int64_t *ends, size_t n)
-{
-    inq_sort_i64(ends, n);
-    return ends[(n - 1) / 2] + (ends[n / 2] - ends[(n - 1) / 2]) / 2;
-}
-
 static int agree_on_end(struct clocks *k, size_t e, struct inq_err *err)
 {
     const struct inq_trace *trace = k->trace;
@@ -188,7 +181,7 @@ static int agree_on_end(struct clocks *k, size_t e, struct inq_err *err)
         const struct inq_clock *clock = &k->clock[source_of(trace, &member)];
         ends[j] = inq_clock_common_ns(clock, raw_start(trace, member)) + length(trace, member);
     }
-    k->end_ns[e] = middle_of(ends, c->n_members);
+    k->end_ns[e] = inq_median_i64(ends, c->n_members);
     if (ends != few) {
         inq_mem_free(ends);
     }
@@ -348,8 +341,9 @@ static int64_t residual(const struct clocks *k, size_t s, uint32_t rank, int64_t
     if (n == 0) {
         return -1;
     }
-    inq_sort_i64(scratch, n);
-    return scratch[n < FEW_ANCHORS ? n - 1 : (n - 1) / 2];
+    size_t at = n < FEW_ANCHORS ? n - 1 : (n - 1) / 2;
+    inq_select_i64(scratch, n, at);
+    return scratch[at];
 }
 
 /* Leaves a clock as it is unless the evidence against it beats the noise. */

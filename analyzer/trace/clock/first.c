@@ -8,6 +8,7 @@
 #include "base/par.h"
 #include "base/sort.h"
 #include "trace/clock/clock.h"
+#include "trace/clock/exchanges.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -18,12 +19,6 @@
  * that every two rows which can be one operation vote for what lies between their ends: the truth
  * has a vote of nearly every operation that both recorded, anything else has those that fall there
  * by chance. Parts of the clocks join what is known one by one, the clearest first. */
-
-/* Clocks, in parts: those of one part are known against each other. */
-struct clock_parts {
-    size_t n;
-    uint32_t *of_source; /* [clocks->n] */
-};
 
 enum {
     DRIFT_PART = 5000,    /* 200 ppm: how fast two clocks part, at most */
@@ -51,16 +46,17 @@ struct place {
 struct vote {
     const struct inq_trace *trace;
     const struct inq_comm_rows *rows;
-    const struct clock_parts *parts;
+    const struct inq_clock_parts *parts;
     struct inq_clocks *clocks;
     size_t *n_sources;    /* [parts->n] clocks of a part */
     size_t *n_rows;       /* [parts->n] */
     size_t *first;        /* [parts->n + 1] into places */
     struct place *places; /* by part, then channel */
-    bool *joined;         /* [parts->n] */
-    struct ends *known;   /* [n_channels] of the parts that have joined */
-    struct ends own;      /* of the part that is looked at */
-    size_t n_votes, cap;  /* by how much what is known ended later */
+    uint32_t n_wholes;    /* so far */
+    uint32_t *whole;    /* [parts->n] which parts are known against each other; INQ_NONE: not yet */
+    struct ends *known; /* [n_channels] of the parts that have joined */
+    struct ends own;    /* of the part that is looked at */
+    size_t n_votes, cap; /* by how much what is known ended later */
     int64_t *votes_ns;
     struct inq_err *err;
 };
@@ -277,7 +273,7 @@ static int join(struct vote *v, uint32_t part)
             code = add_part(v, i, to, false, &v->known[channel]);
         }
     }
-    v->joined[part] = true;
+    v->whole[part] = v->n_wholes - 1;
     return code;
 }
 
@@ -312,7 +308,7 @@ static int join_clear(struct vote *v, size_t least, size_t times)
     for (int sweep = 0; any && sweep < SWEEPS && code == INQ_OK; sweep++) {
         any = false;
         for (uint32_t p = 0; p < v->parts->n && code == INQ_OK; p++) {
-            if (!v->joined[p]) {
+            if (v->whole[p] == INQ_NONE) {
                 code = try_part(v, p, least, times, &any);
             }
         }
@@ -325,7 +321,7 @@ static uint32_t largest(const struct vote *v)
 {
     uint32_t best = INQ_NONE;
     for (uint32_t p = 0; p < v->parts->n; p++) {
-        if (!v->joined[p] && (best == INQ_NONE || v->n_rows[p] > v->n_rows[best])) {
+        if (v->whole[p] == INQ_NONE && (best == INQ_NONE || v->n_rows[p] > v->n_rows[best])) {
             best = p;
         }
     }
@@ -336,6 +332,7 @@ static int join_all(struct vote *v)
 {
     int code = INQ_OK;
     for (uint32_t p = largest(v); p != INQ_NONE && code == INQ_OK; p = largest(v)) {
+        v->n_wholes++;
         code = join(v, p);
         if (code == INQ_OK) {
             code = join_clear(v, CLEARLY_MORE, TWICE);
@@ -375,28 +372,33 @@ static void sort_sides(struct vote *v, size_t *next)
 
 /* Moves the parts against each other to where most of what their ranks did together ended together,
  * where that is clearly more than as they stand. A clock that is a part by itself becomes a
- * constant; parts of several clocks move as a whole. Fails with INQ_NOMEM. */
+ * constant; parts of several clocks move as a whole. The parts become those that have joined. Fails
+ * with INQ_NOMEM. */
 static int clock_vote(const struct inq_trace *trace, const struct inq_comm_rows *rows,
-                      const struct clock_parts *parts, struct inq_clocks *clocks,
-                      struct inq_err *err)
+                      struct inq_clock_parts *parts, struct inq_clocks *clocks, struct inq_err *err)
 {
     struct vote v = {.trace = trace, .rows = rows, .parts = parts, .clocks = clocks, .err = err};
     v.n_sources = inq_mem_zalloc(parts->n + 1, sizeof *v.n_sources);
     v.n_rows = inq_mem_zalloc(parts->n + 1, sizeof *v.n_rows);
-    v.joined = inq_mem_zalloc(parts->n + 1, sizeof *v.joined);
+    v.whole = inq_mem_alloc((parts->n + 1) * sizeof *v.whole);
     v.known = inq_mem_zalloc(rows->n_channels + 1, sizeof *v.known);
     v.first = inq_mem_zalloc(parts->n + 1, sizeof *v.first);
     v.places = inq_mem_alloc((rows->first_side[rows->n_channels] + 1) * sizeof *v.places);
     size_t *next = inq_mem_alloc((parts->n + 1) * sizeof *next);
-    bool ok = v.n_sources != NULL && v.n_rows != NULL && v.joined != NULL && v.known != NULL &&
+    bool ok = v.n_sources != NULL && v.n_rows != NULL && v.whole != NULL && v.known != NULL &&
               v.first != NULL && v.places != NULL && next != NULL;
     int code = ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", clocks->n);
     if (code == INQ_OK) {
+        memset(v.whole, 0xff, parts->n * sizeof *v.whole); /* INQ_NONE */
         count_parts(&v);
         memcpy(next, v.first, parts->n * sizeof *next);
         sort_sides(&v, next);
         code = join_all(&v);
     }
+    for (size_t i = 0; i < clocks->n && code == INQ_OK; i++) {
+        parts->of_source[i] = v.whole[parts->of_source[i]];
+    }
+    parts->n = code == INQ_OK ? v.n_wholes : parts->n;
     for (size_t c = 0; v.known != NULL && c < rows->n_channels; c++) {
         inq_mem_free(v.known[c].at);
     }
@@ -405,7 +407,7 @@ static int clock_vote(const struct inq_trace *trace, const struct inq_comm_rows 
     inq_mem_free(v.votes_ns);
     inq_mem_free(v.n_sources);
     inq_mem_free(v.n_rows);
-    inq_mem_free(v.joined);
+    inq_mem_free(v.whole);
     inq_mem_free(v.first);
     inq_mem_free(v.places);
     inq_mem_free(next);
@@ -462,6 +464,7 @@ struct candidate {
     uint32_t hub; /* the side with the most rows, index into inq_comm_rows.sides */
     int trust;    /* 0: named collectives that end together; 1: others; 2: bare exchanges */
     size_t rows;
+    bool orders;        /* its rows; bare exchanges of more than two ranks are of any two of them */
     bool tells_nothing; /* of some clock that it should connect */
 };
 
@@ -515,6 +518,7 @@ static struct candidate describe(const struct inq_comm_rows *rows, uint32_t chan
         syncing += hub->rows[i].syncs;
     }
     c.trust = rows->channels[channel].bare != 0 ? 2 : syncing > 0 ? 0 : 1;
+    c.orders = c.trust < 2 || rows->first_side[channel + 1] - from <= 2;
     c.rows = total / (rows->first_side[channel + 1] - from);
     c.rows = c.trust == 0 && syncing < c.rows ? syncing : c.rows;
     return c;
@@ -610,7 +614,7 @@ static int fit_edge(struct edge *edge, const struct inq_alignment *pair, struct 
     bool possible = false;
     int code = n > 0 ? inq_clock_fit(points, n, clock, &possible, err) : INQ_OK;
     edge->failed = !possible;
-    edge->sure = possible && is_sure(clock, points, n);
+    edge->sure = possible && edge->through->orders && is_sure(clock, points, n);
     inq_mem_free(points);
     return code;
 }
@@ -717,9 +721,8 @@ static int estimate(struct first *f, int jobs, struct inq_err *err)
     return code;
 }
 
-/* Where an edge is not sure, all channels together say how the clocks that it should connect stand
- * to each other. */
-static int ask_all_channels(struct first *f, struct inq_clocks *clocks, struct inq_err *err)
+/* The parts that sure edges make. A root is the least of its part. */
+static bool find_parts(struct first *f, struct inq_clock_parts *parts)
 {
     bool all_sure = true;
     for (uint32_t s = 0; s < f->n_sources; s++) {
@@ -733,19 +736,26 @@ static int ask_all_channels(struct first *f, struct inq_clocks *clocks, struct i
             f->parent[x > y ? x : y] = x > y ? y : x;
         }
     }
-    if (all_sure) {
-        return INQ_OK;
+    for (uint32_t s = 0; s < f->n_sources; s++) {
+        uint32_t root = root_of(f, s);
+        parts->of_source[s] = root == s ? (uint32_t)parts->n++ : parts->of_source[root];
     }
-    struct clock_parts parts = {0};
+    return all_sure;
+}
+
+/* Where an edge is not sure, all channels together say how the clocks that it should connect stand
+ * to each other; what then is not connected may be so by transfers of which no peer is known. */
+static int join_parts(struct first *f, struct inq_clocks *clocks, struct inq_err *err)
+{
+    struct inq_clock_parts parts = {0};
     parts.of_source = inq_mem_alloc((f->n_sources + 1) * sizeof *parts.of_source);
     if (parts.of_source == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", f->n_sources);
     }
-    for (uint32_t s = 0; s < f->n_sources; s++) { /* a root is the least of its part */
-        uint32_t root = root_of(f, s);
-        parts.of_source[s] = root == s ? (uint32_t)parts.n++ : parts.of_source[root];
+    int code = find_parts(f, &parts) ? INQ_OK : clock_vote(f->trace, f->rows, &parts, clocks, err);
+    if (code == INQ_OK) {
+        code = inq_clock_join_exchanges(f->trace, f->rows, &parts, clocks, err);
     }
-    int code = clock_vote(f->trace, f->rows, &parts, clocks, err);
     inq_mem_free(parts.of_source);
     return code;
 }
@@ -761,7 +771,7 @@ int inq_clock_first(struct inq_trace *trace, const struct inq_comm_rows *rows, i
     struct first f = {.trace = trace, .rows = rows, .n_sources = clocks->n, .clocks = clocks->at};
     if (code == INQ_OK && clocks->n > 1) {
         code = estimate(&f, jobs, err);
-        code = code == INQ_OK ? ask_all_channels(&f, clocks, err) : code;
+        code = code == INQ_OK ? join_parts(&f, clocks, err) : code;
     }
     inq_mem_free(f.candidates);
     inq_mem_free(f.parent);

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ struct spans {
     size_t n, cap;
     struct span *rows;
     struct inq_map by_number;
-    size_t last; /* row used last */
+    uint32_t last; /* row used last */
 };
 
 /* The step of an event by its label, or -1. */
@@ -34,64 +35,87 @@ static bool has_own_origins(const struct inq_rank *rank)
     return !rank->has_clock_epoch && rank->events.label != NULL && rank->events.n > 0;
 }
 
-static int add_span(struct spans *spans, struct span span, struct inq_err *err)
+/* The place of a step's span; it is made when there is none. */
+static int find_span(struct spans *spans, int64_t number, uint32_t *place, struct inq_err *err)
 {
-    int code =
-        inq_mem_grow(&spans->rows, &spans->cap, spans->n + 1, sizeof *spans->rows, INT32_MAX, err);
-    if (code == INQ_OK) {
-        code = inq_map_put(&spans->by_number, (uint64_t)span.number, (uint32_t)spans->n, err);
+    static const struct span none = {
+        .first_start = INT64_MAX, .first_end = INT64_MAX, .last_end = INT64_MIN};
+    int code = INQ_OK;
+    if ((spans->n == 0 || spans->rows[spans->last].number != number) &&
+        !inq_map_get(&spans->by_number, (uint64_t)number, &spans->last)) {
+        code = inq_mem_grow(&spans->rows, &spans->cap, spans->n + 1, sizeof *spans->rows, INT32_MAX,
+                            err);
+        if (code == INQ_OK) {
+            spans->last = (uint32_t)spans->n;
+            spans->rows[spans->n] = none;
+            spans->rows[spans->n++].number = number;
+            code = inq_map_put(&spans->by_number, (uint64_t)number, spans->last, err);
+        }
     }
-    if (code == INQ_OK) {
-        spans->rows[spans->n++] = span;
+    *place = spans->last;
+    return code;
+}
+
+static void widen(struct span *span, const struct span *by)
+{
+    span->first_start = by->first_start < span->first_start ? by->first_start : span->first_start;
+    span->first_end = by->first_end < span->first_end ? by->first_end : span->first_end;
+    span->last_end = by->last_end > span->last_end ? by->last_end : span->last_end;
+}
+
+/* Of one rank: */
+struct own {
+    struct spans spans;
+    uint32_t *place; /* [events] of each event's step: first among its own spans, then among those
+                        of all ranks; INQ_NONE: no step */
+};
+
+struct rebase {
+    struct inq_trace *trace;
+    struct own *own; /* [ranks] */
+    struct spans all;
+};
+
+static int collect_rank(void *ctx, size_t r, struct inq_err *err)
+{
+    const struct rebase *x = ctx;
+    const struct inq_rank *rank = &x->trace->ranks[r];
+    const struct inq_events *e = &rank->events;
+    struct own *own = &x->own[r];
+    if (!has_own_origins(rank)) {
+        return INQ_OK;
+    }
+    own->place = inq_mem_alloc(e->n * sizeof *own->place);
+    if (own->place == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", e->n);
+    }
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
+        int32_t step = labeled_step(rank, i);
+        int64_t end = e->start_ns[i] + e->dur_ns[i];
+        own->place[i] = INQ_NONE;
+        if (step >= 0) {
+            code = find_span(&own->spans, step, &own->place[i], err);
+        }
+        if (code == INQ_OK && step >= 0) {
+            struct span op = {step, e->start_ns[i], end, end, 0};
+            widen(&own->spans.rows[own->place[i]], &op);
+        }
     }
     return code;
 }
 
-/* The span of a step, or NULL. */
-static struct span *find_span(struct spans *spans, int32_t step)
+static int add_to_all(struct rebase *x, const struct own *own, struct inq_err *err)
 {
-    uint32_t index = (uint32_t)spans->last;
-    if (spans->n == 0) {
-        return NULL;
-    }
-    if (spans->rows[index].number != step &&
-        !inq_map_get(&spans->by_number, (uint64_t)step, &index)) {
-        return NULL;
-    }
-    spans->last = index;
-    return &spans->rows[index];
-}
-
-static int add_to_span(struct spans *spans, int32_t step, int64_t start, int64_t end,
-                       struct inq_err *err)
-{
-    struct span *span = find_span(spans, step);
-    if (span == NULL) {
-        return add_span(spans, (struct span){step, start, end, end, 0}, err);
-    }
-    span->first_start = start < span->first_start ? start : span->first_start;
-    span->first_end = end < span->first_end ? end : span->first_end;
-    span->last_end = end > span->last_end ? end : span->last_end;
-    return INQ_OK;
-}
-
-static int collect(const struct inq_trace *trace, struct spans *spans, struct inq_err *err)
-{
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        const struct inq_rank *rank = &trace->ranks[r];
-        for (size_t i = 0; i < rank->events.n && has_own_origins(rank); i++) {
-            int64_t start = rank->events.start_ns[i];
-            int32_t step = labeled_step(rank, i);
-            int code = INQ_OK;
-            if (step >= 0) {
-                code = add_to_span(spans, step, start, start + rank->events.dur_ns[i], err);
-            }
-            if (code != INQ_OK) {
-                return code;
-            }
+    int code = INQ_OK;
+    for (size_t k = 0; code == INQ_OK && k < own->spans.n; k++) {
+        uint32_t place;
+        code = find_span(&x->all, own->spans.rows[k].number, &place, err);
+        if (code == INQ_OK) {
+            widen(&x->all.rows[place], &own->spans.rows[k]);
         }
     }
-    return INQ_OK;
+    return code;
 }
 
 static int compare_spans(const void *a, const void *b, void *ctx)
@@ -190,8 +214,8 @@ static void reorder_lane(struct inq_events *events, const struct order *order)
 /* What moving a rank's events takes. */
 struct move {
     const struct spans *spans;
-    uint32_t *place;  /* [events] of each event's step among the spans; INQ_NONE: no step */
-    uint32_t *counts; /* [spans + 1] */
+    const uint32_t *place; /* [events] of each event's step among the spans */
+    uint32_t *counts;      /* [spans + 1] */
     struct order order;
 };
 
@@ -248,24 +272,22 @@ static int reorder(struct inq_events *events, struct move *move, struct inq_err 
     return INQ_OK;
 }
 
-static void shift_events(struct inq_rank *rank, struct move *move)
+/* Its places become those among all spans, which are sorted. */
+static void shift_events(struct inq_rank *rank, struct own *own, const struct spans *spans)
 {
     struct inq_events *events = &rank->events;
-    int32_t last_step = -1;
-    uint32_t place = INQ_NONE;
     rank->first_ns = INT64_MAX;
     rank->last_ns = INT64_MIN;
+    for (size_t k = 0; k < own->spans.n; k++) { /* its number gives way to its place among all */
+        struct span *span = &own->spans.rows[k];
+        uint32_t place = 0;
+        (void)inq_map_get(&spans->by_number, (uint64_t)span->number, &place);
+        span->number = place;
+    }
     for (size_t i = 0; i < events->n; i++) {
-        int32_t step = labeled_step(rank, i);
-        if (step != last_step) {
-            last_step = step;
-            if (step < 0 || !inq_map_get(&move->spans->by_number, (uint64_t)step, &place)) {
-                place = INQ_NONE;
-            }
-        }
-        move->place[i] = place;
-        if (place != INQ_NONE) {
-            events->start_ns[i] += move->spans->rows[place].shift;
+        if (own->place[i] != INQ_NONE) {
+            own->place[i] = (uint32_t)own->spans.rows[own->place[i]].number;
+            events->start_ns[i] += spans->rows[own->place[i]].shift;
         }
         int64_t end = events->start_ns[i] + events->dur_ns[i];
         rank->first_ns =
@@ -274,25 +296,28 @@ static void shift_events(struct inq_rank *rank, struct move *move)
     }
 }
 
-static int shift_rank(struct inq_rank *rank, const struct spans *spans, struct inq_err *err)
+static int shift_rank(void *ctx, size_t r, struct inq_err *err)
 {
+    const struct rebase *x = ctx;
+    struct inq_rank *rank = &x->trace->ranks[r];
     size_t n = rank->events.n;
+    if (x->own[r].place == NULL) {
+        return INQ_OK;
+    }
     struct move move = {
-        .spans = spans,
-        .place = inq_mem_alloc((n + 1) * sizeof *move.place),
-        .counts = inq_mem_alloc((spans->n + 1) * sizeof *move.counts),
+        .spans = &x->all,
+        .place = x->own[r].place,
+        .counts = inq_mem_alloc((x->all.n + 1) * sizeof *move.counts),
         .order = {.perm = inq_mem_alloc((n + 1) * sizeof *move.order.perm),
                   .scratch = inq_mem_alloc((n + 1) * sizeof *move.order.scratch)},
     };
     int code = INQ_OK;
-    if (move.place == NULL || move.counts == NULL || move.order.perm == NULL ||
-        move.order.scratch == NULL) {
+    if (move.counts == NULL || move.order.perm == NULL || move.order.scratch == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", n);
     } else {
-        shift_events(rank, &move);
+        shift_events(rank, &x->own[r], &x->all);
         code = reorder(&rank->events, &move, err);
     }
-    inq_mem_free(move.place);
     inq_mem_free(move.counts);
     inq_mem_free(move.order.perm);
     inq_mem_free(move.order.scratch);
@@ -310,21 +335,29 @@ static int index_spans(struct spans *spans, struct inq_err *err)
     return code;
 }
 
-int inq_steps_rebase(struct inq_trace *trace, struct inq_err *err)
+int inq_steps_rebase(struct inq_trace *trace, int jobs, struct inq_err *err)
 {
-    struct spans spans = {0};
-    int code = collect(trace, &spans, err);
+    struct rebase x = {.trace = trace, .own = inq_mem_zalloc(trace->n_ranks + 1, sizeof *x.own)};
+    if (x.own == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", trace->n_ranks);
+    }
+    int code = inq_par_for(trace->n_ranks, jobs, collect_rank, &x, err);
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        code = add_to_all(&x, &x.own[r], err);
+    }
     if (code == INQ_OK) {
-        code = index_spans(&spans, err);
+        code = index_spans(&x.all, err);
     }
-    if (code == INQ_OK && !follow_each_other(&spans) && plan_shifts(&spans)) {
-        for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
-            if (has_own_origins(&trace->ranks[r])) {
-                code = shift_rank(&trace->ranks[r], &spans, err);
-            }
-        }
+    if (code == INQ_OK && !follow_each_other(&x.all) && plan_shifts(&x.all)) {
+        code = inq_par_for(trace->n_ranks, jobs, shift_rank, &x, err);
     }
-    inq_mem_free(spans.rows);
-    inq_map_release(&spans.by_number);
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        inq_mem_free(x.own[r].place);
+        inq_mem_free(x.own[r].spans.rows);
+        inq_map_release(&x.own[r].spans.by_number);
+    }
+    inq_mem_free(x.own);
+    inq_mem_free(x.all.rows);
+    inq_map_release(&x.all.by_number);
     return code;
 }

@@ -93,6 +93,15 @@ static void time__decimals_convert_exactly(void **state)
         {"1.5e3", 1000, 1500000, true},
         {"1E-3", 1000000000, 1000000, true},
         {"0.8486716747283936", 1000000000, 848671675, true},
+        {"0.0003486716747283936", 1000000000, 348672, true}, /* 20 digits, of which 17 count */
+        {"0.00000000000000000000012", 1000000000, 0, true},
+        {"5.0000000000000000000001", 1000, 5000, true},
+        {"0.0000000x", 1000, 0, false},
+        {".5", 1000, 500, true},
+        {"-.5", 1000, -500, true},
+        {"4611686018427387904", 1, INT64_C(4611686018427387904), true},
+        {"9223372036.854775807", 1000000000, INT64_MAX, true},
+        {"9223372036.854775808", 1000000000, 0, false},
         {"9223372036854775807", 1, INT64_MAX, true},
         {"9223372036854775808", 1, 0, false},
         {"1e300", 1000, 0, false},
@@ -135,6 +144,12 @@ static void time__short_decimals_are_those_of_long_ones(void **state)
         text[sign + (size_t)digits] = '\0';
         memmove(text + sign + whole + 1, text + sign + whole, (size_t)(digits - whole) + 1);
         text[sign + (size_t)whole] = '.';
+        if (i % 3 == 0) { /* small ones: zeros behind the point */
+            size_t at = sign + (size_t)whole + 1;
+            size_t zeros = (size_t)(i / 3 % 12);
+            memmove(text + at + zeros, text + at, strlen(text + at) + 1);
+            memset(text + at, '0', zeros);
+        }
         (void)snprintf(longer, sizeof longer, "%s%s", text, "000000000000000000000");
         for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
             int64_t a = -1;

@@ -63,3 +63,14 @@ void test_synth_expect_loss(const char *spec, const char *cls)
     }
     test_synth_close(&t);
 }
+
+void test_synth_expect_cost(const char *spec, int64_t percent)
+{
+    struct test_synth t = test_synth_open(spec, NULL);
+    int64_t truth = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
+
+    assert_string_equal(t.report->verdict.cls, inq_synth_truth(t.synth)->faults[0].finding);
+    assert_in_range(t.report->findings[0].cost_ns_per_step, truth * (100 - percent) / 100,
+                    truth * (100 + percent) / 100);
+    test_synth_close(&t);
+}

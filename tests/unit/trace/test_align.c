@@ -68,11 +68,44 @@ static void repeats__what_fits_throughout_may_be_far(void **state)
     assert_int_equal(count_right(INT64_C(5000000000), true), ROWS - CUT);
 }
 
+/* A pipeline's transfers, one a step: a sends at 5 ms of each, b posts its receive in the step
+ * before, and the window cuts b's first one off. */
+static void few__transfers_of_equal_counts_may_be_one_off(void **state)
+{
+    (void)state;
+    enum { SENT = 3 };
+    static const int64_t jitter_ns[SENT + 1] = {0, 150000, 10000, 250000};
+    const int64_t step_ns = 23000000;
+    struct inq_align_row a[SENT];
+    struct inq_align_row b[SENT];
+    uint32_t match[SENT];
+    for (int64_t i = 0; i < SENT; i++) {
+        struct inq_align_row row = {.step = i, .number = -1, .size = 4096, .family = 1};
+        a[i] = b[i] = row;
+        a[i].end_ns = i * step_ns + jitter_ns[i];
+        b[i].end_ns = (i + 1) * step_ns + jitter_ns[i + 1] + 1000;
+    }
+    struct inq_alignment pair = {
+        .a = a, .b = b, .n = SENT, .m = SENT, .one_clock = true, .match = match};
+    inq_align(&pair);
+    assert_int_equal(match[0], 1);
+    assert_int_equal(match[1], 2);
+    assert_int_equal(match[2], INQ_NONE);
+    for (int i = 0; i < SENT; i++) { /* a sender that is done before its receiver is no other */
+        b[i].end_ns = a[i].end_ns + 7000000;
+    }
+    inq_align(&pair);
+    for (uint32_t i = 0; i < SENT; i++) {
+        assert_int_equal(match[i], i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeats__on_one_clock_what_is_near_comes_first),
         cmocka_unit_test(repeats__what_fits_throughout_may_be_far),
+        cmocka_unit_test(few__transfers_of_equal_counts_may_be_one_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,66 @@ static void run__is_recognized_with_and_without_annotations(void **state)
     }
 }
 
+/* Where kernels do not say which way a transfer went, receives that were posted in the step before
+ * tell: the stages stand in the same order, and wait as long, as with directions. */
+static void run__receives_posted_ahead_tell_directions(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"pp=2,dp=2,layers=4,micro_batches=1",
+                                         "pp=4,dp=1,layers=4,micro_batches=1"};
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+        struct made said = {0};
+        struct made bare = {0};
+        char text[96];
+        (void)snprintf(text, sizeof text, "%s,steps=4,early_recv=2,p2p=args", shapes[k]);
+        make(text, &said);
+        (void)snprintf(text, sizeof text, "%s,steps=4,early_recv=2,p2p=bare", shapes[k]);
+        make(text, &bare);
+        assert_non_null(said.report->pipeline);
+        assert_non_null(bare.report->pipeline);
+        print_message("%s: bubbles %.4f, without directions %.4f\n", shapes[k],
+                      said.report->pipeline->bubble_ratio, bare.report->pipeline->bubble_ratio);
+        assert_true(fabs(said.report->pipeline->bubble_ratio -
+                         bare.report->pipeline->bubble_ratio) < 0.001);
+        done(&said);
+        done(&bare);
+    }
+}
+
+/* Windows are cut elsewhere on each rank, and hosts run ahead: annotations of launches are recorded
+ * of some ranks only (or of single steps), or the transfers of no two steps are alike. */
+static void run__is_recognized_where_windows_cut_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *source;
+        int p, dp;
+    } cases[] = {
+        {"dp=3,pp=4,layers=8,micro_batches=1,p2p=batched,labels=1,gpus_per_host=4,steps=6,sync=0,"
+         "window=ragged,seed=749899",
+         "inferred", 4, 3},
+        {"tp=2,dp=1,pp=2,layers=4,micro_batches=1,p2p=batched,labels=1,gpus_per_host=2,steps=11,"
+         "sync=0,args=old,window=ragged,link_sigma=0.08,seed=195982",
+         "inferred", 2, 2},
+        {"dp=4,pp=2,layers=2,micro_batches=1,p2p=args,early_recv=2,labels=1,steps=5,args=seq,"
+         "clock=1ms,window=ragged,ts=abs,sigma=0.04,seed=546770",
+         "annotations", 2, 4},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct made m = {0};
+        make(cases[k].spec, &m);
+        const struct inq_pipeline *p = m.report->pipeline;
+        print_message("%s\n", cases[k].spec);
+        assert_non_null(p);
+        assert_string_equal(p->source, cases[k].source);
+        assert_string_equal(p->schedule, "1f1b");
+        assert_int_equal(p->stages, cases[k].p);
+        assert_int_equal(p->microbatches, 1);
+        assert_int_equal(p->replicas, cases[k].dp);
+        done(&m);
+    }
+}
+
 /* A step has one length, the account's: receives that are posted in the step before, and steps that
  * are not judged, do not count. */
 static void run__steps_are_the_accounts(void **state)
@@ -318,6 +378,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run__is_recognized_with_and_without_annotations),
         cmocka_unit_test(run__is_recognized_without_launches),
+        cmocka_unit_test(run__receives_posted_ahead_tell_directions),
+        cmocka_unit_test(run__is_recognized_where_windows_cut_it),
         cmocka_unit_test(run__steps_are_the_accounts),
         cmocka_unit_test(op_table__steps_begin_with_their_data_loading),
         cmocka_unit_test(run__without_a_pipeline_has_none),

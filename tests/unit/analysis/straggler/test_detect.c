@@ -39,19 +39,6 @@ static const struct inq_finding *find(const struct inq_report *report, enum inq_
     return &report->findings[i];
 }
 
-/* What the first finding says that the fault costs is what the run simulated without it gains, give
- * or take `percent`. */
-static void expect_cost(const char *spec, int64_t percent)
-{
-    struct test_synth t = test_synth_open(spec, NULL);
-    int64_t truth = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
-
-    assert_string_equal(t.report->verdict.cls, inq_synth_truth(t.synth)->faults[0].finding);
-    assert_in_range(t.report->findings[0].cost_ns_per_step, truth * (100 - percent) / 100,
-                    truth * (100 + percent) / 100);
-    test_synth_close(&t);
-}
-
 /* Ranks of a healthy pipeline wait for each other, and the verdict says why. */
 static void detect__healthy_pipeline_says_why_it_waits(void **state)
 {
@@ -156,7 +143,7 @@ static void detect__uneven_sequences(void **state)
 static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
 {
     (void)state;
-    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 15);
+    test_synth_expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 15);
 }
 
 /* An all-to-all takes as long as its largest part, which evening makes the mean one. */
@@ -217,12 +204,15 @@ static void detect__half_of_the_ranks_and_a_second_fault(void **state)
 static void detect__cost_of_uneven_work_without_the_noise(void **state)
 {
     (void)state;
-    expect_cost("dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
-    expect_cost("dp=4,tp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
+    test_synth_expect_cost(
+        "dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
+    test_synth_expect_cost("dp=4,tp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1",
+                           10);
     /* noise comes to another rank in each stretch, not to those whose work is longest */
-    expect_cost("dp=32,layers=4,micro_batches=2,sharded=1,gpus_per_host=4,steps=5,sigma=0.04,"
-                "seed=897721,gz=0,fault=uneven_seq:sigma=0.05",
-                10);
+    test_synth_expect_cost(
+        "dp=32,layers=4,micro_batches=2,sharded=1,gpus_per_host=4,steps=5,sigma=0.04,"
+        "seed=897721,gz=0,fault=uneven_seq:sigma=0.05",
+        10);
 }
 
 /* Gradients wait for the backward that makes them, also where their stream was busy until later: a
@@ -230,22 +220,25 @@ static void detect__cost_of_uneven_work_without_the_noise(void **state)
 static void detect__cost_of_a_slow_gpu_beside_overlapped_transfers(void **state)
 {
     (void)state;
-    expect_cost("dp=16,gpus_per_host=8,layers=4,steps=8,seed=551295,gz=0,cpu_ops=0,"
-                "fault=slow_gpu:rank=11:factor=1.1",
-                3);
+    test_synth_expect_cost("dp=16,gpus_per_host=8,layers=4,steps=8,seed=551295,gz=0,cpu_ops=0,"
+                           "fault=slow_gpu:rank=11:factor=1.1",
+                           3);
 }
 
 /* Own time in excess is more than what is lost: other stages, transfers and chance cost too. */
 static void detect__cost_of_a_slow_rank_in_a_pipeline(void **state)
 {
     (void)state;
-    expect_cost("dp=1,pp=4,layers=8,pp_gbps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", 10);
-    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=10ms",
-                10);
-    expect_cost("dp=2,pp=2,layers=4,window=ragged,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.3",
-                10);
-    expect_cost("dp=4,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=5:links=pp", 10);
-    expect_cost("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=slow_link:rank=1:factor=5:links=pp", 10);
+    test_synth_expect_cost(
+        "dp=1,pp=4,layers=8,pp_gbps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", 10);
+    test_synth_expect_cost(
+        "dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=10ms", 10);
+    test_synth_expect_cost(
+        "dp=2,pp=2,layers=4,window=ragged,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.3", 10);
+    test_synth_expect_cost(
+        "dp=4,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=5:links=pp", 10);
+    test_synth_expect_cost(
+        "dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=slow_link:rank=1:factor=5:links=pp", 10);
 }
 
 /* Stages without replicas, steps that are on time. */
@@ -278,7 +271,7 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
          20},
     };
     for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
-        expect_cost(faults[i].spec, faults[i].percent);
+        test_synth_expect_cost(faults[i].spec, faults[i].percent);
         struct test_synth t = test_synth_open(faults[i].spec, NULL);
         const struct inq_finding *finding = &t.report->findings[0];
         assert_int_equal(finding->n_ranks, 1);
@@ -375,9 +368,10 @@ static void detect__slow_rank_behind_a_slower_one(void **state)
 static void detect__cost_of_a_slow_rank_among_noisy_ones(void **state)
 {
     (void)state;
-    expect_cost("dp=4,tp=4,layers=4,layer=1600,sigma=0.05,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:"
-                "rank=10:factor=1.1",
-                15);
+    test_synth_expect_cost(
+        "dp=4,tp=4,layers=4,layer=1600,sigma=0.05,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:"
+        "rank=10:factor=1.1",
+        15);
 }
 
 /* Each end counts all its sends and receives, so that their numbers differ. */
@@ -566,12 +560,14 @@ static void detect__stages_of_a_pipeline_with_early_transfers_of_unknown_directi
 static void detect__cost_of_a_slow_gpu_beside_early_receives(void **state)
 {
     (void)state;
-    expect_cost("dp=1,pp=8,layers=16,steps=5,micro_batches=16,early_recv=1,gz=0,cpu_ops=0,"
-                "fault=slow_gpu:rank=5:factor=1.3",
-                3);
-    expect_cost("dp=1,pp=8,layers=16,steps=5,micro_batches=8,early_recv=2,gz=0,cpu_ops=0,"
-                "fault=slow_gpu:rank=5:factor=1.3",
-                3);
+    test_synth_expect_cost(
+        "dp=1,pp=8,layers=16,steps=5,micro_batches=16,early_recv=1,gz=0,cpu_ops=0,"
+        "fault=slow_gpu:rank=5:factor=1.3",
+        3);
+    test_synth_expect_cost(
+        "dp=1,pp=8,layers=16,steps=5,micro_batches=8,early_recv=2,gz=0,cpu_ops=0,"
+        "fault=slow_gpu:rank=5:factor=1.3",
+        3);
 }
 
 /* Two ranks alone in their role: one is slow, and the host of the other pauses every other step, so
@@ -751,34 +747,15 @@ static void detect__slow_gpu_beside_a_missing_rank(void **state)
     test_synth_close(&t);
 }
 
-/* Windows open and close anywhere; hosts are steps ahead of their GPUs, so that launches of the
- * first steps are lacking, or wait for them in a call that began before the window. */
-static void detect__cost_in_cut_windows_of_hosts_that_run_ahead(void **state)
-{
-    (void)state;
-    expect_cost("dp=8,layers=4,steps=8,gpus_per_host=4,clock=20ms,args=seq,gz=0,cpu_ops=0,sync=0,"
-                "seed=33042,window=ragged,fault=more_work:rank=3:factor=1.3:mode=count",
-                4);
-    expect_cost("dp=4,layers=4,steps=8,drift=50,gz=0,cpu_ops=0,sync=4,seed=34030,window=ragged,"
-                "fault=low_clock:rank=0:factor=1.3",
-                4);
-    expect_cost("dp=1,pp=3,chunks=2,layers=6,micro_batches=3,steps=5,p2p=args,labels=1,ts=abs,"
-                "gz=0,cpu_ops=0,sync=4,seed=22029,window=ragged,fault=slow_gpu:rank=2:factor=1.3",
-                4);
-    /* the steps without launches lose their time where the others do */
-    expect_cost("dp=1,tp=4,layers=6,steps=8,gz=0,cpu_ops=0,sync=4,seed=3,window=ragged,"
-                "fault=more_work:rank=2:factor=1.3:mode=count",
-                4);
-}
-
 /* Stages that talk in the group of all ranks, nobody says with whom: a rank's place among all is
  * not its stage, and its peers are not alone in theirs. */
 static void detect__host_where_stages_talk_in_the_group_of_all(void **state)
 {
     (void)state;
-    expect_cost("dp=2,tp=2,pp=2,steps=5,seed=21004,layers=4,micro_batches=2,p2p=args,"
-                "p2p_group=world,args=old,gz=0,fault=late_host:rank=6:delay=8ms:mode=step",
-                4);
+    test_synth_expect_cost(
+        "dp=2,tp=2,pp=2,steps=5,seed=21004,layers=4,micro_batches=2,p2p=args,"
+        "p2p_group=world,args=old,gz=0,fault=late_host:rank=6:delay=8ms:mode=step",
+        4);
 }
 
 /* The stages of one replica have no peers, but their hosts do much the same: three tell which is
@@ -786,12 +763,14 @@ static void detect__host_where_stages_talk_in_the_group_of_all(void **state)
 static void detect__late_host_among_stages_of_one_replica(void **state)
 {
     (void)state;
-    expect_cost("dp=1,pp=3,layers=3,micro_batches=3,steps=8,early_recv=1,p2p_group=world,clock=1ms,"
-                "drift=20,seed=51010,gz=0,fault=late_host:rank=0:delay=8ms:mode=step",
-                3);
-    expect_cost("dp=1,pp=8,layers=8,micro_batches=16,p2p=args,early_recv=1,seed=21015,cpu_ops=0,"
-                "labels=1,gz=0,fault=late_host:rank=4:delay=8ms:mode=step",
-                3);
+    test_synth_expect_cost(
+        "dp=1,pp=3,layers=3,micro_batches=3,steps=8,early_recv=1,p2p_group=world,clock=1ms,"
+        "drift=20,seed=51010,gz=0,fault=late_host:rank=0:delay=8ms:mode=step",
+        3);
+    test_synth_expect_cost(
+        "dp=1,pp=8,layers=8,micro_batches=16,p2p=args,early_recv=1,seed=21015,cpu_ops=0,"
+        "labels=1,gz=0,fault=late_host:rank=4:delay=8ms:mode=step",
+        3);
     struct test_synth t =
         test_synth_open("dp=1,pp=3,layers=3,micro_batches=3,steps=8,early_recv=1,gz=0,cpu_ops=0,"
                         "seed=5,fault=late_host:rank=0:delay=8ms:mode=pause:every=4",
@@ -814,29 +793,6 @@ static void detect__micro_batches_of_receives_posted_a_step_ahead(void **state)
     assert_non_null(t.report->pipeline);
     assert_int_equal(t.report->pipeline->microbatches, 8);
     test_synth_close(&t);
-}
-
-/* Where no launch of a rank is recorded, nobody knows in which part of its steps it lost the time:
- * what taking it away evenly gains is not established. */
-static void detect__work_of_which_no_launch_is_known(void **state)
-{
-    (void)state;
-    static const char spec[] = "dp=2,tp=4,layers=6,steps=8,gz=0,sync=0,seed=41037,window=ragged,"
-                               "fault=more_work:rank=0:factor=1.3:mode=count";
-    struct test_synth t = test_synth_open(spec, NULL);
-
-    assert_string_equal(t.report->verdict.cls, "more_work");
-    assert_int_equal(t.report->findings[0].ranks[0], 0);
-    assert_int_equal(t.report->verdict.confidence, INQ_CONFIDENCE_SUPPORTED);
-    test_synth_close(&t);
-}
-
-static void detect__nothing_in_cut_windows(void **state)
-{
-    (void)state;
-    expect("dp=3,tp=4,layers=4,micro_batches=4,sharded=1,steps=3,gz=0,cpu_ops=0,sync=4,seed=31007,"
-           "window=ragged",
-           "healthy");
 }
 
 /* Whether a finding of this kind names this rank alone; those of the kind name no other. */
@@ -929,7 +885,7 @@ static void detect__low_clock_among_uneven_experts(void **state)
         "dp=16,experts=1,layers=4,steps=8,shapes=1,gz=0,cpu_ops=0,seed=3,"
         "fault=low_clock:rank=5:factor=1.3,fault=uneven_experts:sigma=0.1"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        expect_cost(specs[i], 5);
+        test_synth_expect_cost(specs[i], 5);
     }
 }
 
@@ -973,8 +929,6 @@ int main(void)
         cmocka_unit_test(detect__half_of_the_gpus_beside_a_late_host),
         cmocka_unit_test(detect__slow_gpus_are_not_told_by_a_mean_of_none),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
-        cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
-        cmocka_unit_test(detect__work_of_which_no_launch_is_known),
         cmocka_unit_test(detect__host_where_stages_talk_in_the_group_of_all),
         cmocka_unit_test(detect__late_host_among_stages_of_one_replica),
         cmocka_unit_test(detect__micro_batches_of_receives_posted_a_step_ahead),
@@ -984,7 +938,6 @@ int main(void)
         cmocka_unit_test(detect__late_host_by_what_ranks_of_all_stages_differ),
         cmocka_unit_test(detect__late_host_of_two_in_every_step),
         cmocka_unit_test(detect__low_clock_among_uneven_experts),
-        cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };
 

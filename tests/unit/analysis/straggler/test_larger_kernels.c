@@ -61,11 +61,31 @@ static void larger__kernels_that_are_spared_tell_it(void **state)
     }
 }
 
+/* Noise hides which of the other kernels are spared: by their mean they are as they are with a low
+ * clock below half of what all grew by, and have grown with the work from there on. */
+static void larger__others_grow_with_the_work(void **state)
+{
+    static const struct {
+        double other_ratio;
+        bool larger;
+    } rows[] = {{1.0, false}, {1.374, false}, {1.375, true}, {1.75, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct inq_kernel_comparison c = {.ratio = 1.75, .grid_ratio = (double)NAN};
+        c.kind[INQ_KERNEL_UPDATE].share = 0.1;
+        c.kind[INQ_KERNEL_UPDATE].ratio = 1.0;
+        c.kind[INQ_KERNEL_OTHER].share = 0.1;
+        c.kind[INQ_KERNEL_OTHER].ratio = rows[i].other_ratio;
+        assert_int_equal(inq_kernels_are_larger(&c), rows[i].larger);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(larger__grids_decide_where_they_are_known),
         cmocka_unit_test(larger__kernels_that_are_spared_tell_it),
+        cmocka_unit_test(larger__others_grow_with_the_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,8 @@ static void links__cost_no_more_than_their_steps(void **state)
     (void)state;
     struct test_synth t = test_synth_open(
         "dp=1,tp=4,pp=4,micro_batches=12,layers=4,p2p=args,early_recv=2,steps=4,window=ragged,"
-        "seed=61138,gz=0,fault=slow_link:rank=6:factor=10:links=all:from=2",
+        "seed=61138,gz=0,fault=slow_link:rank=6:factor=10:links=all:from=2,"
+        "fault=missing_rank:rank=15",
         NULL);
     const struct inq_finding *finding = &t.report->findings[0];
 

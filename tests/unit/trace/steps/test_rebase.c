@@ -62,7 +62,7 @@ static void lay_steps__follow_each_other_over_all_ranks(void **state)
     struct inq_trace trace;
     struct inq_err err = {0};
     build(ops, COUNT(ops), &shard, &trace);
-    assert_int_equal(inq_steps_rebase(&trace, &err), INQ_OK);
+    assert_int_equal(inq_steps_rebase(&trace, 2, &err), INQ_OK);
     /* step 7 ends at 100 on rank 1: there step 20 has its zero, on both */
     check(&shard.ranks[0], 0, 7, 0, 8);
     check(&shard.ranks[0], 1, 7, 10, 2);
@@ -84,7 +84,7 @@ static void lay_steps__negative_times_do_not_overlap(void **state)
     struct inq_trace trace;
     struct inq_err err = {0};
     build(ops, COUNT(ops), &shard, &trace);
-    assert_int_equal(inq_steps_rebase(&trace, &err), INQ_OK);
+    assert_int_equal(inq_steps_rebase(&trace, 2, &err), INQ_OK);
     check(&shard.ranks[0], 0, 1, 0, 50);
     check(&shard.ranks[0], 1, 2, 50, 5);
     check(&shard.ranks[0], 2, 2, 80, 5);
@@ -99,14 +99,14 @@ static void lay_steps__leave_a_common_clock_alone(void **state)
     struct inq_trace trace;
     struct inq_err err = {0};
     build(ops, COUNT(ops), &shard, &trace);
-    assert_int_equal(inq_steps_rebase(&trace, &err), INQ_OK);
+    assert_int_equal(inq_steps_rebase(&trace, 2, &err), INQ_OK);
     check(&shard.ranks[0], 0, 1, 1000, 50);
     check(&shard.ranks[0], 1, 2, 1100, 50);
     check(&shard.ranks[1], 0, 2, 1060, 99);
     /* nor a wall clock, whatever the times */
     shard.ranks[0].events.start_ns[1] = 1000;
     shard.ranks[0].has_clock_epoch = shard.ranks[1].has_clock_epoch = true;
-    assert_int_equal(inq_steps_rebase(&trace, &err), INQ_OK);
+    assert_int_equal(inq_steps_rebase(&trace, 2, &err), INQ_OK);
     check(&shard.ranks[0], 1, 2, 1000, 50);
     inq_shard_release(&shard);
 }
@@ -120,7 +120,7 @@ static void lay_steps__ops_without_a_step_stay(void **state)
     struct inq_trace trace;
     struct inq_err err = {0};
     build(ops, COUNT(ops), &shard, &trace);
-    assert_int_equal(inq_steps_rebase(&trace, &err), INQ_OK);
+    assert_int_equal(inq_steps_rebase(&trace, 2, &err), INQ_OK);
     check(&shard.ranks[0], 0, 1, 0, 50);
     check(&shard.ranks[0], 1, 2, 50, 50);
     check(&shard.ranks[0], 2, -1, 60, 5);
@@ -141,7 +141,7 @@ static void lay_steps__lanes_with_few_ops(void **state)
     struct inq_trace trace;
     struct inq_err err = {0};
     build(ops, COUNT(ops), &shard, &trace);
-    assert_int_equal(inq_steps_rebase(&trace, &err), INQ_OK);
+    assert_int_equal(inq_steps_rebase(&trace, 2, &err), INQ_OK);
     const struct inq_events *events = &shard.ranks[0].events;
     for (size_t i = 1; i < events->n; i++) {
         assert_true(events->lane[i] > events->lane[i - 1] ||

@@ -220,9 +220,6 @@ int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_step_stat
 
     *gaps = (struct inq_host_gaps){0};
     int code = walk_gaps(&w, cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE, err);
-    for (size_t i = 0; i < gaps->n; i++) {
-        gaps->at[i].running = inq_host_gap_running(trace, w.rank, &gaps->at[i]);
-    }
     sort_longest_first(gaps);
     return code;
 }

@@ -12,7 +12,6 @@ struct inq_host_gap {
     int64_t launch_ns; /* when the call began that ended it; INQ_TIME_NONE: not recorded */
     uint32_t lane;     /* of the call; else of the op that ended the gap */
     bool late;         /* the op was launched, or its launching call returned, after it had begun */
-    inq_str running;   /* annotation or driver call that fills most of the time; 0 none */
 };
 
 struct inq_host_gaps {

@@ -4,7 +4,6 @@
  * program in each step, and at each place of it nearly all steps go on without a pause. */
 #include "analysis/measure/silences.h"
 
-#include "analysis/measure/busy.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -97,11 +96,53 @@ static int64_t shortest(const int64_t *silence, size_t n)
     return least_ns;
 }
 
+/* Starts and ends of a rank's GPU work, each ascending. */
+struct busy {
+    int64_t *starts, *ends;
+    size_t n;
+};
+
+/* With room for that of any rank. */
+static int init_busy(struct busy *work, const struct inq_trace *trace, struct inq_err *err)
+{
+    size_t most = 0;
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
+    }
+    work->starts = inq_mem_alloc((2 * most + 1) * sizeof *work->starts);
+    work->ends = work->starts != NULL ? work->starts + most : NULL;
+    return work->starts != NULL ? INQ_OK
+                                : inq_err_set(err, INQ_NOMEM, "no memory for %zu events", most);
+}
+
+static void load_busy(struct busy *work, const struct inq_events *events)
+{
+    work->n = 0;
+    for (size_t i = 0; i < events->n; i++) {
+        if (inq_row_is_work(events, i)) {
+            work->starts[work->n] = events->start_ns[i];
+            work->ends[work->n++] = events->start_ns[i] + events->dur_ns[i];
+        }
+    }
+    inq_sort_i64(work->starts, work->n);
+    inq_sort_i64(work->ends, work->n);
+}
+
+/* Whether the GPU finished all that it had just before: the host had waited for it. One that has
+ * other work to do ends some of it before any call. */
+static bool is_done(const struct busy *work, int64_t ns)
+{
+    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
+    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
+    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
+}
+
 /* Waits for the GPU that no call says are no pauses. */
 static int drop_waits(const struct search *x, struct inq_err *err)
 {
-    struct inq_busy work = {0};
-    int code = inq_busy_init(&work, x->trace, err);
+    struct busy work = {0};
+    int code = init_busy(&work, x->trace, err);
 
     for (uint32_t r = 0; code == INQ_OK && r < x->cells->n_ranks; r++) {
         const struct inq_calls *calls = &x->trace->ranks[r].calls;
@@ -109,14 +150,14 @@ static int drop_waits(const struct search *x, struct inq_err *err)
         bool loaded = false;
         for (size_t i = 0; i < calls->n; i++) {
             if (pause[i] > 0 && !loaded) {
-                inq_busy_load(&work, &x->trace->ranks[r].events);
+                load_busy(&work, &x->trace->ranks[r].events);
                 loaded = true;
             }
-            bool wait = pause[i] > 0 && inq_busy_is_done(&work, calls->start_ns[i]);
+            bool wait = pause[i] > 0 && is_done(&work, calls->start_ns[i]);
             pause[i] = wait ? 0 : pause[i];
         }
     }
-    inq_busy_release(&work);
+    inq_mem_free(work.starts);
     return code;
 }
 
@@ -399,14 +440,4 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     inq_mem_free(x.off);
     inq_mem_free(x.block);
     return code;
-}
-
-void inq_silences_release(struct inq_silences *silences)
-{
-    inq_mem_free(silences->first);
-    inq_mem_free(silences->pause_ns);
-    inq_mem_free(silences->step_ns);
-    inq_mem_free(silences->step_n);
-    inq_mem_free(silences->step_known);
-    *silences = (struct inq_silences){0};
 }

@@ -5,6 +5,10 @@
 
 #include "analysis/measure/step_stats.h"
 #include "analysis/measure/peer_groups.h"
+#include "base/mem.h"
+
+/* A host that waited for its GPU, which no call says, goes on this soon after its end. */
+#define INQ_PROMPT_NS 100000
 
 /* All-zero is releasable. */
 struct inq_silences {
@@ -23,6 +27,14 @@ struct inq_silences {
 int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                       const struct inq_peer_groups *roles, struct inq_silences *silences,
                       struct inq_err *err);
-void inq_silences_release(struct inq_silences *silences);
+static inline void inq_silences_release(struct inq_silences *silences)
+{
+    inq_mem_free(silences->first);
+    inq_mem_free(silences->pause_ns);
+    inq_mem_free(silences->step_ns);
+    inq_mem_free(silences->step_n);
+    inq_mem_free(silences->step_known);
+    *silences = (struct inq_silences){0};
+}
 
 #endif

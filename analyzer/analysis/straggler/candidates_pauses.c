@@ -351,9 +351,10 @@ static bool is_collection(const char *name)
 static int add_gap(const struct inq_inquiry *q, uint32_t rank, const struct inq_host_gap *gap,
                    const char *what, struct inq_candidate *candidate, struct inq_err *err)
 {
-    const char *running = inq_trace_str(q->trace, gap->running);
-
-    candidate->running = candidate->running[0] == '\0' ? running : candidate->running;
+    if (candidate->running[0] == '\0') {
+        candidate->running =
+            inq_trace_str(q->trace, inq_host_gap_running(q->trace, &q->trace->ranks[rank], gap));
+    }
     candidate->launches_known = candidate->launches_known || gap->launch_ns != INQ_TIME_NONE;
     if (candidate->n_evidence == INQ_HOST_GAPS) {
         return INQ_OK;
@@ -396,7 +397,6 @@ static int add_silence(const struct inq_inquiry *q, uint32_t rank, struct inq_ca
                                .end_ns = calls->start_ns[longest],
                                .launch_ns = calls->start_ns[longest],
                                .lane = calls->lane[longest]};
-    gap.running = inq_host_gap_running(q->trace, &q->trace->ranks[rank], &gap);
     return add_gap(q, rank, &gap, "its host made no call", candidate, err);
 }
 

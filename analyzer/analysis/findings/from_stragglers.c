@@ -510,10 +510,8 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
                         struct inq_finding *finding)
 {
     const char *what = "compute";
-    /* told by the silences of hosts, of which nothing is left */
-    bool silences = candidate->everywhere || (candidate->rotates && candidate->peers_ns == 0);
 
-    if (silences) {
+    if (candidate->silences) {
         what = "pauses of a host,";
     } else if (candidate->kind == INQ_FINDING_LATE_HOST ||
                candidate->kind == INQ_FINDING_UNPLANNED_GC) {
@@ -526,10 +524,11 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
         inq_findings_text(f, "%s %s %s", what, inq_findings_time(f, candidate->own_ns),
                           inq_account_per(f->report->account));
     finding->expected =
-        silences ? "none"
-                 : inq_findings_text(f, "%s, %s%s", inq_findings_time(f, candidate->peers_ns),
-                                     candidate->rotates ? "without the pauses" : "the median of ",
-                                     candidate->rotates ? "" : peers_of(candidate));
+        candidate->silences
+            ? "none"
+            : inq_findings_text(f, "%s, %s%s", inq_findings_time(f, candidate->peers_ns),
+                                candidate->rotates ? "without the pauses" : "the median of ",
+                                candidate->rotates ? "" : peers_of(candidate));
 }
 
 static const char *detail(struct inq_findings *f, const struct inq_candidate *candidate,

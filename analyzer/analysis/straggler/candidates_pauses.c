@@ -416,6 +416,7 @@ static void set_times(const struct pauses *p, struct inq_candidate *candidate)
     }
     size_t steps = cells->n_steps - cells->first_step;
     own_ns = p->silent ? p->sum_ns : own_ns;
+    candidate->silences = p->silent;
     candidate->own_ns = (int64_t)llround(own_ns / n);
     candidate->peers_ns = (int64_t)llround((own_ns - p->sum_ns) / n);
     candidate->late_ns = (int64_t)llround(p->sum_ns / (double)p->n);
@@ -625,6 +626,7 @@ static int find_everywhere(const struct inq_inquiry *q, const struct inq_silence
     int code = init_candidate(q, q->cells->n_ranks, candidate, err);
 
     candidate->everywhere = true;
+    candidate->silences = true;
     if (code == INQ_OK) {
         code = count_silences(q, silences, candidate, err);
     }

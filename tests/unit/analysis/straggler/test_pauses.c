@@ -77,6 +77,46 @@ static void pauses__rotate_among_three_ranks_that_stand_out(void **state)
     assert_int_equal(pausing_of(&plan), 3);
 }
 
+/* Steps follow each other at once: GPUs never idle but in pauses. */
+static void close_steps(struct inq_trace *trace)
+{
+    const int64_t launch_ns = 5000; /* the first one's of a step */
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        struct inq_events *e = &trace->ranks[r].events;
+        for (size_t i = 0; i < e->n; i++) {
+            bool first = i == 0 || e->step[i] != e->step[i - 1];
+            if (first && e->cls[i] == INQ_CLASS_COMPUTE) {
+                e->start_ns[i] -= launch_ns;
+                e->dur_ns[i] += launch_ns;
+            }
+        }
+    }
+}
+
+/* By how long GPUs idle where no calls are recorded, even if they never do without the pauses. */
+static void pauses__are_told_by_idle_times_without_calls(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+    struct inq_report *report = NULL;
+    struct inq_err err = {0};
+
+    lockstep_init(&plan, 8, 12);
+    plan.no_calls = true;
+    plan.late_ns[1][3] = 20000000;
+    plan.late_ns[2][8] = 20000000;
+    plan.late_ns[5][6] = 20000000;
+    struct inq_trace *trace = lockstep_trace(&plan);
+    close_steps(trace);
+    assert_int_equal(inq_analyze(trace, NULL, &report, &err), INQ_OK);
+    assert_int_equal(pausing(report), 3);
+    assert_string_equal(report->findings[0].measured, "GPU idle 1.67 ms per step");
+    assert_string_equal(report->findings[0].expected, "0 ns, without the pauses");
+    inq_report_free(report);
+    lockstep_free(trace);
+}
+
 /* Most ranks collect in the same step: their median is the pause, and the rank that does not waits.
  * What comes to all of them at once delays nobody. */
 static void pauses__of_most_ranks_in_one_step_count(void **state)
@@ -451,6 +491,7 @@ int main(void)
         cmocka_unit_test(pauses__are_looked_for_once_where_steps_overlap),
         cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
         cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
+        cmocka_unit_test(pauses__are_told_by_idle_times_without_calls),
         cmocka_unit_test(pauses__of_most_ranks_in_one_step_count),
         cmocka_unit_test(pauses__are_not_how_a_late_host_varies),
         cmocka_unit_test(pauses__are_not_what_a_stop_of_all_differs_by),

@@ -6,12 +6,9 @@
 
 #include <string.h>
 
-enum inq_op_class inq_kernel_class(struct inq_kernel_classes *classes,
-                                   const struct inq_strtab *names, uint32_t name)
+enum inq_op_class inq_kernel_class_anew(struct inq_kernel_classes *classes,
+                                        const struct inq_strtab *names, uint32_t name)
 {
-    if (name < classes->n && classes->known[name] != 0) {
-        return (enum inq_op_class)(classes->known[name] - 1);
-    }
     enum inq_op_class cls =
         inq_classify_kernel(inq_strtab_get(names, name), inq_strtab_len(names, name));
     if (name >= classes->n) {

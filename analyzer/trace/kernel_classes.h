@@ -12,9 +12,18 @@ struct inq_kernel_classes {
     size_t n;
 };
 
+/* Works the class out, and remembers it. */
+enum inq_op_class inq_kernel_class_anew(struct inq_kernel_classes *classes,
+                                        const struct inq_strtab *names, uint32_t name);
+
 /* As inq_classify_kernel has it. */
-enum inq_op_class inq_kernel_class(struct inq_kernel_classes *classes,
-                                   const struct inq_strtab *names, uint32_t name);
+static inline enum inq_op_class inq_kernel_class(struct inq_kernel_classes *classes,
+                                                 const struct inq_strtab *names, uint32_t name)
+{
+    return name < classes->n && classes->known[name] != 0
+               ? (enum inq_op_class)(classes->known[name] - 1)
+               : inq_kernel_class_anew(classes, names, name);
+}
 void inq_kernel_classes_release(struct inq_kernel_classes *classes);
 
 #endif

@@ -41,8 +41,8 @@ extern "C" {
       "inside "                                                                                    \
       "the forward, each once in `every` steps, in steps of its own")                              \
     X(MORE_WORK, "more_work", "more_work",                                                         \
-      "`rank` has `factor` times the forward and backward work: `mode`=count (more kernels) or "   \
-      "size (larger kernels)")                                                                     \
+      "`rank` has `factor` times the forward and backward work: `mode`=count (more kernels), "     \
+      "size (larger kernels) or experts (of its experts only, which are hot; needs experts=1)")    \
     X(LONG_LAST_STAGE, "long_last_stage", "slow_last_stage",                                       \
       "the last stage has `factor` times the work of the others (output layer and loss)")          \
     X(UNEVEN_SEQ, "uneven_seq", "sequence_imbalance",                                              \
@@ -71,7 +71,8 @@ enum inq_synth_mode {
     INQ_SYNTH_MODE_GC,
     INQ_SYNTH_MODE_COUNT,
     INQ_SYNTH_MODE_SIZE,
-    INQ_SYNTH_MODE_PAUSE
+    INQ_SYNTH_MODE_PAUSE,
+    INQ_SYNTH_MODE_EXPERTS
 };
 
 enum inq_synth_links {

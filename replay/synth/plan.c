@@ -117,7 +117,7 @@ double inq_synth_expert_load(const struct synth_plan *plan, int32_t rank, int32_
                              int32_t layer, int32_t micro_batch)
 {
     const struct inq_synth_spec *spec = plan->spec;
-    double load = 1.0;
+    double load = factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_EXPERTS, rank, step);
     for (size_t i = 0; i < spec->n_faults; i++) {
         if (!acts(plan, i, INQ_SYNTH_UNEVEN_EXPERTS, step)) {
             continue;

@@ -128,7 +128,7 @@ static const struct synth_option fault_options[] = {
     {"from", SYNTH_INT, FAULT(from), 0, 10000, "", "first step concerned, from 0"},
     {"to", SYNTH_INT, FAULT(to), 0, 10000, "", "last step concerned"},
     {"every", SYNTH_INT, FAULT(every), 1, 10000, "", "only every so many steps"},
-    {"mode", SYNTH_CHOICE, FAULT(mode), 0, 0, "default|step|launch|gc|count|size|pause",
+    {"mode", SYNTH_CHOICE, FAULT(mode), 0, 0, "default|step|launch|gc|count|size|pause|experts",
      "see above"},
     {"links", SYNTH_CHOICE, FAULT(links), 0, 0, "all|dp|tp|pp", "transfers concerned"},
 };
@@ -590,6 +590,7 @@ static bool mode_fits(const struct inq_synth_fault *fault)
         return host;
     case INQ_SYNTH_MODE_COUNT:
     case INQ_SYNTH_MODE_SIZE:
+    case INQ_SYNTH_MODE_EXPERTS:
         return work;
     case INQ_SYNTH_MODE_DEFAULT:
         break;
@@ -608,7 +609,9 @@ static int check_fault(const struct inq_synth_spec *spec, const struct inq_synth
     if (fault->last >= 0 && fault->last < fault->rank) {
         return inq_err_set(err, INQ_USAGE, "fault %s: last= must not be below rank=", name);
     }
-    if (fault->kind == INQ_SYNTH_UNEVEN_EXPERTS && (spec->experts == 0 || spec->dp < 2)) {
+    bool of_experts =
+        fault->kind == INQ_SYNTH_UNEVEN_EXPERTS || fault->mode == INQ_SYNTH_MODE_EXPERTS;
+    if (of_experts && (spec->experts == 0 || spec->dp < 2)) {
         return inq_err_set(err, INQ_USAGE, "fault %s: needs experts=1 and dp=2 or more", name);
     }
     if (fault->rank >= world || fault->peer >= world || fault->last >= world) {

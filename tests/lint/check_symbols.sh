@@ -14,13 +14,15 @@ if [ -n "$bad" ]; then
 fi
 # Mentioned in one source file only: it should be static, or nobody uses it. Tables that the build
 # writes and the members of a family that is chosen from aside. A row of a list in a header,
-# "#define LIST(X) ...", mentions it too.
+# "#define LIST(X) ...", mentions it too, and so does an inline function there.
 rows() {
     find analyzer replay -name '*.h' -exec awk '
         /^#define INQ_[A-Z_]+\(X\)/ { list = 1 }
-        list { line = $0; while (match(line, /inq_[A-Za-z0-9_]+/)) {
+        /^static inline/ { inlined = 1 }
+        list || inlined { line = $0; while (match(line, /inq_[A-Za-z0-9_]+/)) {
             print FILENAME ":" substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH) } }
-        !/\\$/ { list = 0 }' {} +
+        !/\\$/ { list = 0 }
+        /^}/ { inlined = 0 }' {} +
 }
 lonely=$(comm -12 \
     <(nm -g --defined-only "$build_dir/replay/libinquest.a" 2>/dev/null |

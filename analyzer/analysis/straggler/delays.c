@@ -268,12 +268,39 @@ static double own_sigma(struct context *ctx, const struct role *role)
     return sigma_ns;
 }
 
-/* Of compute: what hosts do now and then is not in it. */
+/* How much the steadier of two ranks varies from step to step in what it computes; infinity: there
+ * are too few steps. */
+static double steadier_sigma(struct context *ctx, const struct role *role)
+{
+    enum { LEAST_STEPS = 5 };
+    size_t n_steps = ctx->cells->n_steps;
+    double least_ns = (double)INFINITY;
+
+    for (size_t i = 0; i < role->n; i++) {
+        size_t n = 0;
+        for (size_t s = 0; s < n_steps; s++) {
+            const struct inq_step_stat *cell = inq_step_stat_at(ctx->cells, role->ranks[i], s);
+            if (!isnan(role->compute[i * n_steps + s])) {
+                ctx->scratch[n++] = (double)cell->compute_ns;
+            }
+        }
+        double middle = n > 0 ? inq_median(ctx->scratch, n) : 0.0;
+        double sigma_ns =
+            n >= LEAST_STEPS ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : (double)INFINITY;
+        least_ns = fmin(least_ns, sigma_ns);
+    }
+    return least_ns;
+}
+
+/* Of compute: what hosts do now and then is not in it. The differences of two ranks mirror each
+ * other: one that slows down in every second step, or more and more, would make both noisy. There
+ * it is what the steadier one varies by, twice. */
 static double compute_sigma(struct context *ctx, const struct role *role)
 {
     size_t n = 0; /* behind the deviations that stay */
+    double own_ns = excess_sigma(ctx, role, role->compute, &ctx->deviations[ctx->n_deviations], &n);
 
-    return excess_sigma(ctx, role, role->compute, &ctx->deviations[ctx->n_deviations], &n);
+    return role->n == 2 ? fmin(own_ns, sqrt(2.0) * steadier_sigma(ctx, role)) : own_ns;
 }
 
 /* Sigma of idle time, the lesser of two, which what hosts lose does not make smaller: over all

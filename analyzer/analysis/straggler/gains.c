@@ -146,15 +146,19 @@ static int word_fix(struct gains *g, struct inq_candidate *candidate, struct inq
 /* ---- alone ----------------------------------------------------------------------------------- */
 
 /* Whether the repair took away what the cause was seen by: a host's delays that its calls do not
- * show are not cut with them. */
+ * show are not cut with them. Where hosts launch no faster than GPUs compute, its peers wait for it
+ * in communication while their own hosts launch, so that their GPUs idle less than these take:
+ * there its calls show all that its own GPU idles, and little of it is too much. */
 static bool is_shown(const struct gains *g, const struct inq_candidate *candidate,
                      const struct inq_gain *gain)
 {
-    double late_ns = (double)(candidate->own_ns - candidate->peers_ns) *
-                     (double)(candidate->n_ranks * g->study->run.n_steps);
+    double n = (double)(candidate->n_ranks * g->study->run.n_steps);
+    double late_ns = (double)(candidate->own_ns - candidate->peers_ns) * n;
     return (candidate->kind != INQ_FINDING_LATE_HOST &&
             candidate->kind != INQ_FINDING_UNPLANNED_GC) ||
-           (double)gain->removed_ns >= SHOWN_PART * late_ns;
+           (double)gain->removed_ns >= SHOWN_PART * late_ns ||
+           (candidate->spread && gain->removed_ns > 0 &&
+            (double)gain->host_ns >= (double)candidate->own_ns * n);
 }
 
 /* Whether what is not recorded keeps the simulated step long. When ranks that left no trace arrive
@@ -357,7 +361,11 @@ static int join(struct gains *g, struct inq_candidate *into, const struct inq_ca
     into->n_evidence = n_evidence;
     into->ranks = ranks;
     into->n_ranks = n;
-    into->cost_ns_per_step += from->cost_ns_per_step;
+    int64_t most_ns = from->cost_ns_per_step > into->cost_ns_per_step ? from->cost_ns_per_step
+                                                                      : into->cost_ns_per_step;
+    into->cost_ns_per_step += from->cost_ns_per_step; /* but no step is lost twice */
+    into->cost_ns_per_step =
+        into->cost_ns_per_step < into->step_ns ? into->cost_ns_per_step : most_ns;
     into->steps_seen = from->steps_seen > into->steps_seen ? from->steps_seen : into->steps_seen;
     into->late_steps = from->late_steps > into->late_steps ? from->late_steps : into->late_steps;
     into->confidence = from->confidence < into->confidence ? from->confidence : into->confidence;

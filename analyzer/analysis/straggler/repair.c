@@ -70,12 +70,20 @@ static int by_kernels(struct inq_repairing *x, uint32_t rank, double *factor, st
     return code;
 }
 
-/* Median over the ranks that are usual of their k-th stretch, where they have as many and all that
- * is in them is known; its number of kernels on the first of them into *kernels. -1: there are
- * none. */
-static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_stretches *t,
-                             size_t place, size_t k, int64_t *space, uint32_t *kernels)
+/* What a stretch takes on the ranks that are usual. */
+struct usual_stretch {
+    int64_t ns;       /* median; -1: there are none */
+    double sigma_ns;  /* of one of them; INFINITY: too few tell */
+    uint32_t kernels; /* of the first of them */
+};
+
+/* Of their k-th stretch, where they have as many and all that is in them is known. */
+static struct usual_stretch usual_stretch(const struct inq_repairing *x,
+                                          const struct inq_stretches *t, size_t place, size_t k,
+                                          int64_t *space)
 {
+    enum { LEAST_PEERS = 3 };
+    struct usual_stretch usual = {.ns = -1, .sigma_ns = (double)INFINITY};
     size_t step = place % x->n_steps;
     uint32_t role = x->study->roles.of[place / x->n_steps];
     size_t n = 0;
@@ -86,19 +94,42 @@ static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_str
             !t->blind[other] && !t->blind[place];
         if (alike && is_usual(x, r, role, step)) {
             const struct inq_stretch *at = &t->at[t->start[other] + k];
-            *kernels = n == 0 ? at->kernels : *kernels;
+            usual.kernels = n == 0 ? at->kernels : usual.kernels;
             space[n++] = at->compute_ns;
         }
     }
-    return n > 0 ? inq_lower_median_i64(space, n) : -1;
+    usual.ns = n > 0 ? inq_lower_median_i64(space, n) : -1;
+    if (n >= LEAST_PEERS) {
+        for (size_t i = 0; i < n; i++) {
+            space[i] = llabs(space[i] - usual.ns);
+        }
+        usual.sigma_ns = INQ_MAD_SIGMA * (double)inq_median_i64(space, n);
+    }
+    return usual;
+}
+
+/* A stretch is longer for a reason of its own (a hot expert) when it is off what the rank as a
+ * whole takes longer by this part of that, and by more than chance explains. */
+#define OWN_PART 0.5
+
+/* `ratio`: how many times as long as usual the rank computes. */
+static bool differs(const struct inq_stretch *own, const struct usual_stretch *usual, double ratio)
+{
+    if (usual->ns < 0 || own->compute_ns <= 0) {
+        return false;
+    }
+    double off_ns = fabs((double)own->compute_ns - ratio * (double)usual->ns);
+    return usual->kernels != own->kernels ||
+           (off_ns >= OWN_PART * (ratio - 1.0) * (double)usual->ns &&
+            off_ns >= INQ_STRAGGLER_SIGMAS * ratio * usual->sigma_ns);
 }
 
 /* Stretches that differ explain why a rank computes longer if they bring it this close to its
  * target, of the way there; else kernels are in other stretches than they seem. */
 #define EXPLAINED_OFF 0.5
 
-/* Stretches with more or fewer kernels than is usual take what is usual; the rest of the step is
- * scaled by one factor, so that the rank comes down to `target` of `own`. */
+/* Stretches that differ, by their kernels or by how long these take, take what is usual; the rest
+ * of the step is scaled by one factor, so that the rank comes down to `target` of `own`. */
 static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t place,
                       int64_t own_ns, int64_t target_ns, int64_t *space)
 {
@@ -106,13 +137,13 @@ static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t p
     int64_t rest_ns = own_ns;
     int64_t rest_target_ns = target_ns;
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
-        uint32_t kernels = 0;
-        int64_t ns = usual_stretch(x, t, place, i - t->start[place], space, &kernels);
-        known = known || ns >= 0;
-        bool differs = ns >= 0 && kernels != t->at[i].kernels && t->at[i].compute_ns > 0;
-        t->at[i].factor = differs ? (double)ns / (double)t->at[i].compute_ns : -1.0;
-        rest_ns -= differs ? t->at[i].compute_ns : 0;
-        rest_target_ns -= differs ? ns : 0;
+        struct inq_stretch *at = &t->at[i];
+        struct usual_stretch usual = usual_stretch(x, t, place, i - t->start[place], space);
+        bool own = differs(at, &usual, (double)own_ns / (double)target_ns);
+        known = known || usual.ns >= 0;
+        at->factor = own ? (double)usual.ns / (double)at->compute_ns : -1.0;
+        rest_ns -= own ? at->compute_ns : 0;
+        rest_target_ns -= own ? usual.ns : 0;
     }
     double factor = rest_ns > 0 && rest_target_ns > 0 && rest_target_ns < rest_ns
                         ? (double)rest_target_ns / (double)rest_ns
@@ -358,30 +389,29 @@ static bool is_whole_role(const struct inq_repairing *x, uint32_t role)
     return any || x->study->roles.members[role] == 1;
 }
 
-/* Whether all hosts of the rank's role are chosen: none tells what is usual, but other places of
- * their own steps do. */
-static bool has_no_peers_left(const struct inq_repairing *x, uint32_t rank)
+/* Where none is left, no peer tells what is usual, but other places of their own steps do. Hosts of
+ * other stages that are left tell more: also what is late in every step at the same place. */
+static bool is_any_left(const struct inq_repairing *x)
 {
-    const struct inq_peer_groups *roles = &x->study->roles;
     for (size_t r = 0; r < x->n_ranks; r++) {
-        if (roles->of[r] == roles->of[rank] && !x->study->chosen[r]) {
-            return false;
+        if (!x->study->chosen[r]) {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
-/* Host times [n_ops]; without their pauses, those of chosen hosts without peers. */
-static void find_parts(const struct inq_repairing *x, const bool *alone, int64_t *left_ns)
+/* Host times [n_ops]; without their pauses where all are chosen. */
+static void find_parts(struct inq_repairing *x, bool alone, int64_t *left_ns)
 {
     const struct inq_silences *silences = &x->study->silences;
     for (size_t i = 0; i < x->n_ops; i++) {
         const struct inq_trace_op *what = &x->run->g.ops[i];
         int64_t ns = host_part(x->run, i);
-        int64_t pause_ns = ns > 0 && alone[what->rank]
-                               ? silences->pause_ns[silences->first[what->rank] + what->row]
-                               : 0;
+        int64_t pause_ns =
+            ns > 0 && alone ? silences->pause_ns[silences->first[what->rank] + what->row] : 0;
         left_ns[i] = ns > pause_ns ? ns - pause_ns : 0;
+        x->host_ns += x->study->chosen[what->rank] ? ns : 0;
     }
 }
 
@@ -465,7 +495,7 @@ static void sort_parts(const struct inq_repairing *x, const int64_t *left_ns, si
 }
 
 /* The level of each chosen host in each step; INT64_MAX: nothing to cut beside its pauses. */
-static void find_levels(struct inq_repairing *x, const bool *alone, const int64_t *sums,
+static void find_levels(struct inq_repairing *x, bool alone, const int64_t *sums,
                         const size_t *start, const int64_t *part, int64_t *level, int64_t *space)
 {
     for (size_t r = 0; r < x->n_ranks; r++) {
@@ -484,7 +514,7 @@ static void find_levels(struct inq_repairing *x, const bool *alone, const int64_
             if (usual.middle_ns >= 0 && target < 0 && start[k + 1] > start[k]) {
                 target = without_pause(&usual, sums[k], part[start[k + 1] - 1]);
             }
-            target = alone[r] && is_compared(x, r, s) ? -1 : target;
+            target = alone && is_compared(x, r, s) ? -1 : target;
             level[k] = target >= 0 && target < sums[k]
                            ? level_of(part + start[k], start[k + 1] - start[k], target)
                            : INT64_MAX;
@@ -505,7 +535,7 @@ static void lower_levels(const struct inq_repairing *x, const int64_t *sums, con
 }
 
 struct hosts {
-    bool *alone;      /* [n_ranks] chosen, and without peers that are not */
+    bool alone;       /* all are chosen, and to take what is usual */
     int64_t *left_ns; /* [n_ops] host times without pauses */
     int64_t *part;    /* [n_ops] */
     int64_t *sums;    /* [n_ranks * n_steps], rank by rank; so are level, space */
@@ -541,23 +571,19 @@ static void cut_hosts(struct inq_repairing *x, const struct hosts *h, const int6
 static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct inq_err *err)
 {
     size_t n = x->n_ranks * x->n_steps;
-    struct hosts h = {.alone = inq_mem_zalloc(x->n_ranks + 1, sizeof *h.alone),
+    struct hosts h = {.alone = by_ns == NULL && !is_any_left(x),
                       .left_ns = inq_mem_alloc((2 * x->n_ops + 1) * sizeof *h.left_ns),
                       .sums = inq_mem_zalloc(3 * n + 1, sizeof *h.sums),
                       .start = inq_mem_zalloc(n + 3, sizeof *h.start)};
     int code = INQ_OK;
-    if (h.alone != NULL && h.left_ns != NULL && h.sums != NULL && h.start != NULL) {
+    if (h.left_ns != NULL && h.sums != NULL && h.start != NULL) {
         h.part = h.left_ns + x->n_ops;
         h.level = h.sums + n;
         h.space = h.level + n;
-        for (uint32_t r = 0; r < x->n_ranks && by_ns == NULL; r++) {
-            h.alone[r] = has_no_peers_left(x, r);
-        }
         cut_hosts(x, &h, by_ns);
     } else {
         code = no_memory(err);
     }
-    inq_mem_free(h.alone);
     inq_mem_free(h.left_ns);
     inq_mem_free(h.sums);
     inq_mem_free(h.start);
@@ -693,5 +719,6 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
     gain->applies = gain->applies || x.applies;
     gain->spread = gain->spread || x.spread;
     gain->removed_ns += x.removed_ns;
+    gain->host_ns += x.host_ns;
     return code;
 }

@@ -11,7 +11,7 @@ struct inq_repairing {
     struct inq_study *study;
     struct inq_counterfactual *run;
     size_t n_ops, n_ranks, n_steps;
-    int64_t removed_ns;
+    int64_t removed_ns, host_ns;
     bool applies, spread; /* as in struct inq_gain */
 };
 

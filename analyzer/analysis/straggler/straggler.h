@@ -83,6 +83,7 @@ struct inq_gain {
     int64_t gain_ns;         /* simulated base - simulated with the repairs */
     int64_t low_ns, high_ns; /* 95 % of it, by bootstrap over the steps; INQ_TIME_NONE: too few */
     int64_t removed_ns;      /* of ops, over all ranks: what the repairs took away */
+    int64_t host_ns;         /* of the repaired hosts: all that they took between waits for a GPU */
     size_t steps_seen; /* that get shorter by 1 % of the mean step and 10 % of the best's gain */
 };
 

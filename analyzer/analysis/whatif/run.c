@@ -56,16 +56,6 @@ struct inq_op_filter inq_op_filter_all(void)
     return (struct inq_op_filter){.types = INQ_ALL_TYPES, .stage = -1, .dp = -1};
 }
 
-bool inq_op_selected(const struct inq_op_model *model, const struct inq_op_filter *filter,
-                     size_t op)
-{
-    const struct inq_graph_op *o = &model->graph->op[op];
-    return (filter->types & INQ_TYPE_BIT(o->type)) != 0 &&
-           (filter->stage < 0 || filter->stage == o->stage) &&
-           (filter->dp < 0 || filter->dp == o->dp_rank) &&
-           (filter->workers == NULL || filter->workers[inq_op_worker(model, op)] != 0);
-}
-
 struct run {
     const struct inq_op_study *study;
     const struct inq_op_case *cases;

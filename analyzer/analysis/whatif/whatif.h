@@ -40,8 +40,16 @@ int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report
 
 /* The filter that selects all ops. */
 struct inq_op_filter inq_op_filter_all(void);
-bool inq_op_selected(const struct inq_op_model *model, const struct inq_op_filter *filter,
-                     size_t op);
+static inline bool inq_op_selected(const struct inq_op_model *model,
+                                   const struct inq_op_filter *filter, size_t op)
+{
+    const struct inq_graph_op *o = &model->graph->op[op];
+
+    return (filter->types & INQ_TYPE_BIT(o->type)) != 0 &&
+           (filter->stage < 0 || filter->stage == o->stage) &&
+           (filter->dp < 0 || filter->dp == o->dp_rank) &&
+           (filter->workers == NULL || filter->workers[inq_op_worker(model, op)] != 0);
+}
 
 /* Steps of each case into t_ns[n_cases][stride] (by step). */
 int inq_op_cases_run(const struct inq_op_study *study, const struct inq_op_case *cases,

@@ -36,23 +36,12 @@ static int new_thread(struct inq_kineto *k, const struct inq_thread *thread, uin
     return inq_map_put(&k->threads_by_key, key, *index, k->err);
 }
 
-/* Whether it is the thread of the event before, as most are. */
-static bool is_last_thread(const struct inq_kineto *k, const struct inq_thread *thread)
-{
-    const struct inq_thread *last = &k->threads[k->last_thread];
-    return thread->pid == last->pid && thread->tid == last->tid &&
-           thread->pid_text == last->pid_text && thread->tid_text == last->tid_text;
-}
-
-int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index)
+int inq_kineto_find_thread(struct inq_kineto *k, const struct inq_scan_event *event,
+                           uint32_t *index)
 {
     struct inq_thread thread = {.lane = INQ_NONE, .rank = INQ_NONE};
     thread.pid = id_of(event, INQ_FIELD_PID, &thread.pid_text);
     thread.tid = id_of(event, INQ_FIELD_TID, &thread.tid_text);
-    if (k->last_thread != INQ_NONE && is_last_thread(k, &thread)) {
-        *index = k->last_thread;
-        return INQ_OK;
-    }
     uint64_t texts = (thread.pid_text ? 2u : 0u) + (thread.tid_text ? 1u : 0u);
     uint64_t key = inq_hash_u64((uint64_t)thread.pid * 4 + texts) ^ (uint64_t)thread.tid;
     int code = INQ_OK;
@@ -158,8 +147,8 @@ static int64_t device_of(const struct inq_scan_event *event)
                : -1;
 }
 
-int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
-                    uint32_t *lane)
+int inq_kineto_find_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                         uint32_t *lane)
 {
     if (k->exported) { /* its tracks are known, on whatever stream they are */
         uint32_t track = 0;

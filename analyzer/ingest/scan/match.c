@@ -38,11 +38,10 @@ static inline uint32_t digits_at(const char *p)
     return mask;
 }
 
-static inline bool run_at(const char *p, const struct inq_shape_node *node)
+static inline bool run_at(const char *p, const struct inq_shape_run *run)
 {
-    const struct inq_shape_run *run = &node->run;
     bool within = true;
-    for (unsigned i = 0; i <= node->run_len && within; i++) {
+    for (unsigned i = 0; i <= run->len && within; i++) {
         within = (unsigned char)((unsigned char)p[i] - run->low[i]) <= run->span[i];
     }
     return within;

@@ -2,18 +2,20 @@
 /* The matcher of event shapes, as text that is compiled once for each kind of machine. The
  * including file defines MATCH, the name of the function, and
  * - literal_at(p, node): whether the node's literal is at p (64 bytes there are readable)
- * - run_at(p, node): whether the node's run is at p (INQ_SHAPE_RUN bytes there are readable)
+ * - run_at(p, run): whether the run is at p (INQ_SHAPE_RUN bytes there are readable)
  * - mask_of(p, c): a bit for each of the 64 bytes at p that is c
  * - digits_at(p): a bit for each of the 32 bytes at p that is a digit
  * - value_of(p, n): the value of the n digits at p, 1 to 16
  * All of them may read beyond `end`: sources keep bytes readable behind their text, and nothing is
  * accepted that does not end in front of it. */
 
+/* What is rare, or long: inside of the loop over events it would take its registers. */
+#define NOT_INLINE __attribute__((noinline))
+
 enum {
     STEP_BYTES = 64,
     MAX_SKIP = 64 << 10,
     MAX_TIME_DIGITS = 16,
-    MAX_DECIMALS = 16,
     MAX_STEPS = 16,
     /* Text comes out of the second cache, where inflating it left it: an event's worth of lines is
      * fetched for each event, three or four events ahead (a tenth of the matcher's time). */
@@ -45,7 +47,7 @@ static inline uint64_t quoted_by(uint64_t quotes)
 /* Whether a value may end in front of this byte. */
 static inline bool ends_value(char c)
 {
-    return c == ',' || c == '}' || c == ']' || (unsigned char)c <= ' ';
+    return __builtin_expect(c == ',', 1) || c == '}' || c == ']' || (unsigned char)c <= ' ';
 }
 
 /* How far a number goes: the bytes of its sign, of its digits, and, with a point and decimals, of
@@ -54,16 +56,11 @@ struct extent {
     unsigned sign, whole, width;
 };
 
-static inline unsigned count_digits(uint32_t others)
-{
-    return others != 0 ? (unsigned)__builtin_ctz(others) : 32;
-}
-
 /* Durations have another width from one event to the next; all other numbers seldom do. The masks
  * have 32 bits: they hold a number of at most 30 bytes and the byte behind it. */
 static inline void remember(struct inq_shape_node *node, uint32_t others, const struct extent *e)
 {
-    if (node->field != INQ_FIELD_DUR && e->sign == 0 && e->width < 31) {
+    if (e->sign == 0 && e->width < 31) {
         node->upto = (UINT32_C(2) << e->width) - 1;
         node->stops = others & node->upto;
         node->whole = (uint8_t)e->whole;
@@ -71,33 +68,26 @@ static inline void remember(struct inq_shape_node *node, uint32_t others, const 
     }
 }
 
-static inline bool measure_anew(struct inq_shape_node *node, const char *p, bool time,
-                                struct extent *e)
+static inline bool measure_digits(const char *p, uint32_t others, bool time, struct extent *e)
 {
-    e->sign = !time && *p == '-';
-    uint32_t others = ~digits_at(p + e->sign);
-    const char *digits = p + e->sign;
-    e->whole = count_digits(others);
+    e->whole = (unsigned)__builtin_ctzll(others | UINT64_C(1) << 32);
     if (e->whole - 1 >= MAX_TIME_DIGITS) {
         return false;
     }
     e->width = e->sign + e->whole;
-    if (time && digits[e->whole] == '.') {
+    if (time && p[e->whole] == '.') {
         uint32_t behind = others & (others - 1);
-        unsigned end = behind != 0 ? (unsigned)__builtin_ctz(behind)
-                                   : e->whole + 1 + count_digits(~digits_at(digits + e->whole + 1));
-        if (end - e->whole - 2 >= MAX_DECIMALS) {
+        if (behind == 0 || (unsigned)__builtin_ctz(behind) == e->whole + 1) {
             return false;
         }
-        e->width = end;
+        e->width = (unsigned)__builtin_ctz(behind);
     }
-    remember(node, others, e);
     return true;
 }
 
-/* Measures the number at p; false when it has no digits or too many. One as wide as the last in
- * this place is only compared with that: what follows it then need not wait until it is measured.
- */
+/* Measures the number at p; false when it has no digits or too many: 16 are taken in front of the
+ * point, and 31 bytes with it. One as wide as the last in this place is only compared with that:
+ * what follows it then need not wait until it is measured. */
 static inline bool measure(struct inq_shape_node *node, const char *p, bool time, struct extent *e)
 {
     uint32_t others = ~digits_at(p);
@@ -106,7 +96,13 @@ static inline bool measure(struct inq_shape_node *node, const char *p, bool time
         *e = (struct extent){0, node->whole, node->width};
         return true;
     }
-    return measure_anew(node, p, time, e);
+    e->sign = !time && *p == '-';
+    others = ~digits_at(p + e->sign);
+    if (!measure_digits(p, others, time, e)) {
+        return false;
+    }
+    remember(node, others, e);
+    return true;
 }
 
 /* Decimals of microseconds, n of them, as ns: rounded half up, as the general reader rounds what is
@@ -167,12 +163,24 @@ static inline bool read_number(struct match *m, struct inq_shape_node *node, con
     return ends_value(**p);
 }
 
+/* A duration, of an event that is dropped too. */
+static inline bool read_duration(struct match *m, const struct inq_shape_node *node, const char **p)
+{
+    struct extent e = {0};
+    const char *digits = *p;
+    if (!measure_digits(digits, ~digits_at(digits), true, &e)) {
+        return false;
+    }
+    *p += e.width;
+    return ends_value(**p) &&
+           (node->slot == INQ_SLOT_CHECK || take_time(m, INQ_FIELD_DUR, digits, e.whole, e.width));
+}
+
 /* A number of a dropped event: what read_time and read_number would accept. */
 static inline bool check_number(struct inq_shape_node *node, const char **p)
 {
     struct extent e;
-    bool time = node->field == INQ_FIELD_TS || node->field == INQ_FIELD_DUR;
-    if (!measure(node, *p, time, &e)) {
+    if (!measure(node, *p, node->field == INQ_FIELD_TS, &e)) {
         return false;
     }
     *p += e.width;
@@ -350,7 +358,7 @@ static inline bool watch_rest(struct match *m, const char *p, const char *end)
     const char *start = p;
     for (; p < end; p += STEP_BYTES) {
         uint64_t quotes = mask_of(p, '"');
-        uint64_t grids = quotes & mask_of(p + 1, 'g') & mask_of(p + 2, 'r');
+        uint64_t grids = quotes & mask_of(p + 1, 'g');
         uint64_t collectives = quotes & mask_of(p + 1, 'C');
         if ((grids | collectives) == 0) {
             continue;
@@ -359,7 +367,8 @@ static inline bool watch_rest(struct match *m, const char *p, const char *end)
         if (collectives != 0 && p + __builtin_ctzll(collectives) < end) {
             return false;
         }
-        grids &= mask_of(p + 3, 'i') & mask_of(p + 4, 'd') & mask_of(p + 5, '"');
+        grids &=
+            mask_of(p + 2, 'r') & mask_of(p + 3, 'i') & mask_of(p + 4, 'd') & mask_of(p + 5, '"');
         const char *grid = grids != 0 ? p + __builtin_ctzll(grids) : end;
         if (grid < end && (memchr(start, '{', (size_t)(grid - start)) != NULL || /* not the args' */
                            !read_grid(m, grid + 6, end))) {
@@ -370,8 +379,8 @@ static inline bool watch_rest(struct match *m, const char *p, const char *end)
 }
 
 /* From inside of an event to the opening bracket of the next one; NULL when it is not to be had. */
-static inline const char *skip_rest(struct match *m, const struct inq_shape_node *node,
-                                    const struct inq_shape_leaf *leaf, const char *p)
+static NOT_INLINE const char *skip_rest(struct match *m, const struct inq_shape_node *node,
+                                        const struct inq_shape_leaf *leaf, const char *p)
 {
     const struct inq_shape_node *gap = &m->shapes->gap;
     const char *q = m->shapes->indented ? end_of_indented(m, p)
@@ -406,8 +415,8 @@ static inline bool is_marked(const struct inq_shapes *shapes, const char *name)
     return first == shapes->marks[0] || first == shapes->marks[1];
 }
 
-/* The slot behind a node's literal; false when the text there is not of its kind. */
-static inline bool read_slot(struct match *m, struct inq_shape_node *node, const char **p)
+/* The number behind a node's literal; false when the text there is none. */
+static NOT_INLINE bool read_digits(struct match *m, struct inq_shape_node *node, const char **p)
 {
     switch (node->slot) {
     case INQ_SLOT_NUMBER:
@@ -418,11 +427,17 @@ static inline bool read_slot(struct match *m, struct inq_shape_node *node, const
         return check_number(node, p);
     case INQ_SLOT_OTHER:
         return skip_number(node, p);
-    case INQ_SLOT_STRING:
-        return read_string(m, p, node->field);
     default:
         return true;
     }
+}
+
+/* The slot behind a node's literal; false when the text there is not of its kind. */
+static inline bool read_slot(struct match *m, struct inq_shape_node *node, const char **p)
+{
+    return node->slot == INQ_SLOT_STRING  ? read_string(m, p, node->field)
+           : node->field == INQ_FIELD_DUR ? read_duration(m, node, p)
+                                          : read_digits(m, node, p);
 }
 
 /* The event ends with this node, whose literal ended at p. */
@@ -442,34 +457,47 @@ static inline const char *match_end(struct match *m, const struct inq_shape_node
     return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, p) : pass_gap(m, p);
 }
 
-/* Whether the node's run is at p, whose numbers are read then. */
-static inline bool read_run(struct match *m, struct inq_shape_node *node, const char *p)
+/* The node's run that is at p, or NULL. */
+static inline const struct inq_shape_run *find_run(const struct match *m,
+                                                   struct inq_shape_node *node, const char *p)
 {
-    struct inq_shape_run *run = &node->run;
-    if (!run_at(p, node) || (run->leaf != NULL && m->end - p <= node->run_len)) {
-        return false;
-    }
-    for (unsigned i = 0; i < run->n_numbers; i++) {
-        const struct inq_run_number *n = &run->numbers[i];
-        const char *digits = p + n->at;
-        if (n->slot == INQ_SLOT_NUMBER) {
-            take_number(m, n->field, (int64_t)value_of(digits, n->whole));
-        } else if (!take_time(m, n->field, digits, n->whole, n->width)) {
-            return false;
+    for (unsigned i = 0; i < node->n_runs; i++) {
+        const struct inq_shape_run *run = &node->runs[i];
+        if (run_at(p, run)) {
+            node->misses = 0;
+            return run->leaf == NULL || m->end - p > run->len ? run : NULL;
         }
     }
-    run->misses = 0;
+    return NULL;
+}
+
+/* Reads the values of the run at p; false when there is a time that is none. */
+static inline bool read_run(struct match *m, const struct inq_shape_run *run, const char *p)
+{
+    for (unsigned i = 0; i < run->n_values; i++) {
+        const struct inq_run_value *v = &run->values[i];
+        const char *at = p + v->at;
+        if (v->slot == INQ_SLOT_NUMBER) {
+            take_number(m, v->field, (int64_t)value_of(at, v->whole));
+        } else if (v->slot == INQ_SLOT_TIME) {
+            if (!take_time(m, v->field, at, v->whole, v->width)) {
+                return false;
+            }
+        } else if (v->slot == INQ_SLOT_NEGATIVE) {
+            take_number(m, v->field, -(int64_t)value_of(at, v->whole));
+        } else {
+            m->event->text[v->field] = (struct inq_text){at, v->width};
+        }
+    }
     return true;
 }
 
-/* Durations are as wide as those before too seldom; names change, and kernels have to be read to
- * their end. */
+/* Durations are as wide as those before too seldom; kernels have to be read to their end. */
 static inline void note_step(struct match *m, struct inq_shape_node *node, const char *from,
                              const char *to)
 {
-    bool wanted = node->slot >= INQ_SLOT_SKIP
-                      ? node->field != INQ_FIELD_NAME && !node->leaf->watch
-                      : node->slot != INQ_SLOT_STRING && node->field != INQ_FIELD_DUR;
+    bool wanted = node->slot >= INQ_SLOT_SKIP ? node->field != INQ_FIELD_NAME && !node->leaf->watch
+                                              : !node->varies && node->field != INQ_FIELD_DUR;
     if (wanted && to - from < INQ_SHAPE_RUN && m->n_steps < MAX_STEPS) {
         m->steps[m->n_steps++] = (struct inq_shape_step){node, from, to};
     }
@@ -479,16 +507,16 @@ static inline void note_step(struct match *m, struct inq_shape_node *node, const
 static inline const char *match_from(struct match *m, struct inq_shape_node *node, const char *p,
                                      struct inq_shape_leaf **leaf)
 {
-    m->n_steps = 0;
     while (node != NULL) {
         struct inq_shape_node *next = node->sibling;
-        if (node->run_len > 0 && read_run(m, node, p)) {
-            p += node->run_len;
-            if (node->run.leaf != NULL) {
-                *leaf = node->run.leaf;
+        const struct inq_shape_run *run = node->n_runs > 0 ? find_run(m, node, p) : NULL;
+        if (run != NULL && read_run(m, run, p)) {
+            p += run->len;
+            if (run->leaf != NULL) {
+                *leaf = run->leaf;
                 return p;
             }
-            next = node->run.next;
+            next = run->next;
         } else if (literal_at(p, node)) {
             const char *q = p + node->len;
             if (node->slot >= INQ_SLOT_SKIP) {
@@ -541,6 +569,7 @@ const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, co
         }
         struct inq_shape_node *first = first_node(shapes, last->follow, at);
         struct inq_shape_leaf *leaf = NULL;
+        m.n_steps = 0;
         const char *next = match_from(&m, first, at, &leaf);
         if (next == NULL || (leaf->action == INQ_SHAPE_DROP_OP &&
                              is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {

@@ -52,11 +52,10 @@ static inline uint32_t digits_at(const char *p)
     return (uint32_t)inq_neon_bits(are_digits(p), are_digits(p + 16), none, none);
 }
 
-static inline bool run_at(const char *p, const struct inq_shape_node *node)
+static inline bool run_at(const char *p, const struct inq_shape_run *run)
 {
-    const struct inq_shape_run *run = &node->run;
     uint8x16_t within = vdupq_n_u8(UINT8_MAX);
-    for (unsigned i = 0; i <= node->run_len; i += 16) {
+    for (unsigned i = 0; i <= run->len; i += 16) {
         uint8x16_t above = vsubq_u8(load(p + i), load(run->low + i));
         within = vandq_u8(within, vcleq_u8(above, load(run->span + i)));
     }

@@ -375,7 +375,8 @@ int inq_shapes_learn(struct inq_shapes *shapes, const char *start, const char *s
                      const char *end, const struct inq_scan_event *event,
                      const struct inq_shape_plan *plan, struct inq_err *err)
 {
-    if (shapes->refused >= MAX_REFUSED || stop - start > MAX_EVENT || event->bad_numbers > 0) {
+    if (shapes->refused >= MAX_REFUSED || stop - start > MAX_EVENT || event->bad_numbers > 0 ||
+        INQ_HAS(event, COLLECTIVE)) { /* it is the general reader's, whatever its shape */
         return INQ_OK;
     }
     if (!shapes->has_layout) {

@@ -17,23 +17,26 @@
 enum {
     INQ_SHAPE_LITERAL = 64,
     INQ_SHAPE_MAX_NODES = 4096,
-    INQ_SHAPE_BLOCK = 64, /* nodes allocated at once: small files have few */
+    INQ_SHAPE_BLOCK = 32, /* nodes allocated at once: small files have few */
     INQ_SHAPE_MAX_INDENT = 40,
     INQ_SHAPE_RUN =
         192, /* flow events, and what follows the duration of an operator, are shorter */
-    INQ_RUN_NUMBERS = 12
+    INQ_RUN_VALUES = 12,
+    INQ_RUNS = 2 /* of a node: threads and streams alternate, with ids of other widths; three take
+                    more time again (3 %) */
 };
 
 /* What follows the literal of a node. */
 enum inq_slot {
-    INQ_SLOT_NONE,   /* more literal */
-    INQ_SLOT_NUMBER, /* digits, perhaps negative: pid, tid and numbers of args */
-    INQ_SLOT_TIME,   /* digits, maybe a point and more */
-    INQ_SLOT_CHECK,  /* the same of an event that is dropped: it only has to be a good one */
-    INQ_SLOT_OTHER,  /* a number of no interest */
-    INQ_SLOT_STRING, /* up to a quote, without escapes */
-    INQ_SLOT_SKIP,   /* nothing more of interest up to the end of the event */
-    INQ_SLOT_END     /* the event ends with the literal */
+    INQ_SLOT_NONE,    /* more literal */
+    INQ_SLOT_NUMBER,  /* digits, perhaps negative: pid, tid and numbers of args */
+    INQ_SLOT_TIME,    /* digits, maybe a point and more */
+    INQ_SLOT_CHECK,   /* the same of an event that is dropped: it only has to be a good one */
+    INQ_SLOT_OTHER,   /* a number of no interest */
+    INQ_SLOT_STRING,  /* up to a quote, without escapes */
+    INQ_SLOT_SKIP,    /* nothing more of interest up to the end of the event */
+    INQ_SLOT_END,     /* the event ends with the literal */
+    INQ_SLOT_NEGATIVE /* of values of runs: digits behind a sign */
 };
 
 /* What becomes of an event whose match ends at a node. */
@@ -43,24 +46,24 @@ enum inq_shape_action {
     INQ_SHAPE_DELIVER
 };
 
-/* Where the digits of a number are, and what becomes of it. */
-struct inq_run_number {
+/* Where the digits of a number are, or a text, and what becomes of it. */
+struct inq_run_value {
     uint8_t at, whole, width; /* bytes of digits, and with decimals */
-    uint8_t slot, field;      /* of its node */
+    uint8_t slot, field;      /* of its node; INQ_SLOT_NEGATIVE: there is a sign in front of it */
 };
 
 /* Nodes in a row that end with numbers, as wide as they were when they were last followed one by
- * one, and maybe all of the event behind them: most events repeat the widths of the one before, and
- * then all is matched at once. */
+ * one, or with texts that are always the same, and maybe all of the event behind them: most events
+ * repeat the widths of the one before, and then all is matched at once. */
 struct inq_shape_run {
     /* of each byte: it is in low .. low + span */
     _Alignas(INQ_SHAPE_LITERAL) unsigned char low[INQ_SHAPE_RUN];
     unsigned char span[INQ_SHAPE_RUN];
     struct inq_shape_node *next; /* what may follow the last node */
     struct inq_shape_leaf *leaf; /* of an event that ends with the run, else NULL */
-    uint8_t n_numbers;
-    uint8_t misses;                                 /* in a row */
-    struct inq_run_number numbers[INQ_RUN_NUMBERS]; /* those that are read */
+    uint8_t len;                 /* up to the end of its last value */
+    uint8_t n_values;
+    struct inq_run_value values[INQ_RUN_VALUES]; /* those that are read */
 };
 
 struct inq_shape_node {
@@ -70,16 +73,22 @@ struct inq_shape_node {
     uint8_t slot;         /* enum inq_slot */
     uint8_t field;        /* enum inq_scan_field; INQ_FIELD_COUNT: none */
     uint8_t whole, width; /* of the number measured last: bytes of digits, and with decimals */
-    uint32_t stops, upto; /* of it: which bytes up to the one behind it are no digits */
+    uint32_t stops, upto; /* of it: which bytes up to the one behind it are no digits; of a string:
+                             the hash of the one learned last, and whether there is one */
     /* Addresses: to work out one from an index would take as long again as to load it, and matching
      * goes from node to node no faster than that. */
     struct inq_shape_node *child, *sibling; /* NULL: none */
     struct inq_shape_leaf *leaf;            /* SKIP, END: NULL when it could not be learned */
     /* SKIP: */
-    uint8_t depth;            /* brackets open */
-    bool in_string;           /* starts inside of one, just behind its quote */
-    uint8_t run_len;          /* of the run: up to the end of its last number; 0: there is none */
-    struct inq_shape_run run; /* from this node on */
+    uint8_t depth;  /* brackets open */
+    bool in_string; /* starts inside of one, just behind its quote */
+    /* STRING: */
+    bool varies; /* its text is not always the same */
+    /* from this node on: */
+    uint8_t n_runs;
+    uint8_t oldest; /* run: the one to be replaced next */
+    uint8_t misses; /* of all runs, in a row */
+    struct inq_shape_run runs[INQ_RUNS];
 };
 
 struct inq_shape_leaf {
@@ -147,8 +156,8 @@ enum inq_shape_level { INQ_SHAPE_PLAIN, INQ_SHAPE_NEON, INQ_SHAPE_AVX2 };
 enum inq_shape_level inq_shape_level(void);
 inq_shape_match inq_shape_matcher(enum inq_shape_level level);
 
-/* A node that was followed, from where its literal began to where its number ended, or the event's
- * last one, up to where the next event begins. */
+/* A node that was followed, from where its literal began to where its number or text ended, or the
+ * event's last one, up to where the next event begins. */
 struct inq_shape_step {
     struct inq_shape_node *node;
     const char *from, *to;

@@ -135,11 +135,6 @@ int inq_window_all(struct inq_window *window, size_t most, bool *cut, struct inq
     return code;
 }
 
-int64_t inq_window_offset(const struct inq_window *window, const char *p)
-{
-    return (int64_t)window->end_offset - (window->end - p);
-}
-
 void inq_window_release(struct inq_window *window)
 {
     inq_mem_free(window->tail);

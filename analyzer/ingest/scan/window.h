@@ -25,7 +25,10 @@ int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
 /* The rest of the source, `most` bytes of it at most; *cut: there is more. Fails as
  * inq_window_more does. */
 int inq_window_all(struct inq_window *window, size_t most, bool *cut, struct inq_err *err);
-int64_t inq_window_offset(const struct inq_window *window, const char *p);
+static inline int64_t inq_window_offset(const struct inq_window *window, const char *p)
+{
+    return (int64_t)window->end_offset - (window->end - p);
+}
 void inq_window_release(struct inq_window *window);
 
 #endif

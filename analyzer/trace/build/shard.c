@@ -242,30 +242,17 @@ int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, s
     return INQ_OK;
 }
 
-int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns, inq_str name,
-                      uint32_t lane, int64_t correlation, struct inq_err *err)
+int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err)
 {
     struct inq_calls *c = &rank->calls;
-    if (c->n == c->cap) {
-        struct column columns[] = {
-            {&c->start_ns, sizeof *c->start_ns},
-            {&c->dur_ns, sizeof *c->dur_ns},
-            {&c->name, sizeof *c->name},
-            {&c->lane, sizeof *c->lane},
-            {&c->correlation, sizeof *c->correlation},
-        };
-        int code = grow_columns(columns, sizeof columns / sizeof *columns, &c->cap, c->n + 1, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-    }
-    size_t i = c->n++;
-    c->start_ns[i] = start_ns;
-    c->dur_ns[i] = dur_ns;
-    c->name[i] = name;
-    c->lane[i] = lane;
-    c->correlation[i] = correlation;
-    return INQ_OK;
+    struct column columns[] = {
+        {&c->start_ns, sizeof *c->start_ns},
+        {&c->dur_ns, sizeof *c->dur_ns},
+        {&c->name, sizeof *c->name},
+        {&c->lane, sizeof *c->lane},
+        {&c->correlation, sizeof *c->correlation},
+    };
+    return grow_columns(columns, sizeof columns / sizeof *columns, &c->cap, c->n + 1, err);
 }
 
 int inq_rank_add_note(struct inq_rank *rank, const struct inq_note *note, struct inq_err *err)

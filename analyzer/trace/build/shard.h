@@ -80,8 +80,27 @@ struct inq_event_row {
 };
 
 int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, struct inq_err *err);
-int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns, inq_str name,
-                      uint32_t lane, int64_t correlation, struct inq_err *err);
+/* Room for one more call. */
+int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err);
+/* Inline: traces have as many calls as all else that is kept of them. */
+static inline int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns,
+                                    inq_str name, uint32_t lane, int64_t correlation,
+                                    struct inq_err *err)
+{
+    struct inq_calls *c = &rank->calls;
+    int code = c->n < c->cap ? INQ_OK : inq_rank_grow_calls(rank, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    size_t i = c->n++;
+    c->start_ns[i] = start_ns;
+    c->dur_ns[i] = dur_ns;
+    c->name[i] = name;
+    c->lane[i] = lane;
+    c->correlation[i] = correlation;
+    return INQ_OK;
+}
+
 int inq_rank_add_note(struct inq_rank *rank, const struct inq_note *note, struct inq_err *err);
 /* Readers give a communication kernel a comm row with its external_id even when the event says
  * nothing more (then kind is UNKNOWN and op_name 0: sealing fills it), and add the

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/comm_rows.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>

@@ -225,6 +225,17 @@ static void detect__cost_of_a_slow_gpu_beside_overlapped_transfers(void **state)
                            3);
 }
 
+/* Hosts launch no faster than GPUs compute, and the peers of a late one wait for it in
+ * communication: their GPUs idle less than their hosts take, and its own excess of idle time is
+ * three times what it costs. */
+static void detect__cost_of_a_late_host_where_all_are_launch_bound(void **state)
+{
+    (void)state;
+    test_synth_expect_cost("tp=8,layers=8,steps=8,gz=0,cpu_ops=0,layer=10us,launch=60us,"
+                           "fault=late_host:rank=1:mode=launch:factor=1.3",
+                           4);
+}
+
 /* Own time in excess is more than what is lost: other stages, transfers and chance cost too. */
 static void detect__cost_of_a_slow_rank_in_a_pipeline(void **state)
 {
@@ -905,6 +916,7 @@ int main(void)
         cmocka_unit_test(detect__half_of_the_ranks_and_a_second_fault),
         cmocka_unit_test(detect__cost_of_uneven_work_without_the_noise),
         cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_overlapped_transfers),
+        cmocka_unit_test(detect__cost_of_a_late_host_where_all_are_launch_bound),
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
         cmocka_unit_test(detect__host_that_is_late_now_and_then_in_a_pipeline),
         cmocka_unit_test(detect__host_that_pauses_now_and_then),

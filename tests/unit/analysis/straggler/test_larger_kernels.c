@@ -2,6 +2,8 @@
 /* More work or a slower GPU: what the kernels themselves say, at the bounds. */
 #include "analysis/measure/measure.h"
 
+#include "support_synth.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,12 +82,23 @@ static void larger__others_grow_with_the_work(void **state)
     }
 }
 
+/* A hot expert: what the rank computes longer is in a few stretches between communications, and the
+ * others are as long as usual. Spread over all of them, match-work gains half of what it costs. */
+static void larger__a_hot_expert_costs_where_it_is(void **state)
+{
+    (void)state;
+    test_synth_expect_cost("dp=8,experts=1,layers=6,steps=6,gz=0,cpu_ops=0,seed=11,"
+                           "fault=more_work:rank=3:factor=1.4:mode=experts",
+                           4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(larger__grids_decide_where_they_are_known),
         cmocka_unit_test(larger__kernels_that_are_spared_tell_it),
         cmocka_unit_test(larger__others_grow_with_the_work),
+        cmocka_unit_test(larger__a_hot_expert_costs_where_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

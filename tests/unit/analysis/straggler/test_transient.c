@@ -269,6 +269,22 @@ static void transient__more_work_in_one_step(void **state)
                 INQ_FINDING_MORE_WORK, 3);
 }
 
+/* Throttling: slower from step to step, in the last three of six. Two ranks do not tell by their
+ * differences whose noise it is. */
+static void transient__gpu_that_slows_down_more_and_more(void **state)
+{
+    (void)state;
+    static const char ramp[] = "fault=slow_gpu:rank=1:factor=1.4:from=4,"
+                               "fault=slow_gpu:rank=1:factor=1.3:from=5,"
+                               "fault=slow_gpu:rank=1:factor=1.2:from=6";
+    static const char *const runs[] = {"dp=2,layers=8", "dp=8,layers=8"};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char spec[256];
+        (void)snprintf(spec, sizeof spec, "%s,steps=7,gz=0,cpu_ops=0,%s", runs[i], ramp);
+        test_synth_expect_loss(spec, "slow_gpu");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +300,7 @@ int main(void)
         cmocka_unit_test(transient__one_slow_step_of_a_replica),
         cmocka_unit_test(transient__one_slow_step_of_a_stage_of_one_rank),
         cmocka_unit_test(transient__more_work_in_one_step),
+        cmocka_unit_test(transient__gpu_that_slows_down_more_and_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -648,6 +648,7 @@ static void shape__runs_hold_nothing_but_other_digits(void **state)
     };
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
         expect_same_among(COPY("\"stream\": 7, \"correlation\": 12", ", \"x\": 0"), copies[i]);
+        expect_same_among(COPY("\"stream\": -7, \"correlation\": 12", ", \"x\": 0"), copies[i]);
     }
 }
 
@@ -705,32 +706,68 @@ static struct inq_shape_step step_over(struct inq_shape_node *node, const char *
     return (struct inq_shape_step){node, text, text + n};
 }
 
+/* The steps over "pid" and "tid" of a text that begins with them. */
+static void learn_ids(struct inq_shape_node nodes[2], const char *text, size_t n_pid, size_t n_tid)
+{
+    struct inq_shape_step steps[2] = {step_over(&nodes[0], text, 7, n_pid),
+                                      step_over(&nodes[1], text + n_pid, 9, n_tid)};
+    inq_shape_learn_runs(steps, 2);
+}
+
 static void shape__a_run_is_replaced_after_eight_misses(void **state)
 {
     (void)state;
-    struct inq_shape_node a = {.len = 0};
-    struct inq_shape_node b = {.len = 0};
+    struct inq_shape_node nodes[2] = {{.len = 0}, {.len = 0}};
+    const struct inq_shape_node *a = &nodes[0];
     const char *narrow = "\"pid\": 12, \"tid\": 34,";
     const char *wide = "\"pid\": 12, \"tid\": 345,";
-    struct inq_shape_step steps[2] = {step_over(&a, narrow, 7, 9),
-                                      step_over(&b, narrow + 9, 9, 11)};
-    inq_shape_learn_runs(steps, 1); /* one number is no run */
-    assert_int_equal(a.run_len, 0);
-    inq_shape_learn_runs(steps, 2);
-    assert_int_equal(a.run_len, 20);
-    assert_int_equal(b.run_len, 0);
-    assert_int_equal(a.run.low[20], ',');
-    assert_int_equal(a.run.span[20], 0);
-    assert_int_equal(a.run.span[21], UINT8_MAX);
-    assert_int_equal(a.run.span[19], 9);
-    steps[0] = step_over(&a, wide, 7, 9);
-    steps[1] = step_over(&b, wide + 9, 9, 12);
+    const char *wider = "\"pid\": 12, \"tid\": 3456,";
+    struct inq_shape_step step = step_over(&nodes[0], narrow, 7, 9);
+    inq_shape_learn_runs(&step, 1); /* one number is no run */
+    assert_int_equal(a->n_runs, 0);
+    learn_ids(nodes, narrow, 9, 11);
+    assert_int_equal(a->n_runs, 1);
+    assert_int_equal(nodes[1].n_runs, 0);
+    const struct inq_shape_run *run = &a->runs[0];
+    assert_int_equal(run->len, 20);
+    assert_int_equal(run->low[20], ',');
+    assert_int_equal(run->span[20], 0);
+    assert_int_equal(run->span[21], UINT8_MAX);
+    assert_int_equal(run->span[19], 9);
+    learn_ids(nodes, wide, 9, 12); /* there is room for two */
+    assert_int_equal(a->n_runs, 2);
+    assert_int_equal(a->runs[1].len, 21);
     for (unsigned i = 0; i < 7; i++) {
-        inq_shape_learn_runs(steps, 2);
-        assert_int_equal(a.run_len, 20);
+        learn_ids(nodes, wider, 9, 13);
+        assert_int_equal(a->runs[0].len, 20);
     }
-    inq_shape_learn_runs(steps, 2);
-    assert_int_equal(a.run_len, 21);
+    learn_ids(nodes, wider, 9, 13);
+    assert_int_equal(a->runs[0].len, 22);
+    assert_int_equal(a->runs[1].len, 21);
+}
+
+/* A text is part of a run until it is seen to be another one, and then never again. */
+static void shape__a_run_holds_texts_that_stay_the_same(void **state)
+{
+    (void)state;
+    const char *texts[] = {"\"id\": 1, \"name\": \"one\", \"tid\": 3,",
+                           "\"id\": 2, \"name\": \"two\", \"tid\": 3,"};
+    struct inq_shape_node nodes[3] = {{.len = 0}, {.len = 0}, {.len = 0}};
+    for (unsigned i = 0; i < 4; i++) {
+        const char *text = texts[i / 2 % 2];
+        struct inq_shape_step steps[3] = {step_over(&nodes[0], text, 6, 7),
+                                          step_over(&nodes[1], text + 7, 11, 14),
+                                          step_over(&nodes[2], text + 21, 10, 11)};
+        nodes[1].slot = INQ_SLOT_STRING;
+        nodes[1].field = INQ_FIELD_NAME;
+        inq_shape_learn_runs(steps, nodes[1].varies ? 1 : 3);
+        assert_int_equal(nodes[1].varies, i >= 2);
+        assert_int_equal(nodes[0].n_runs, i < 2 ? 1 + i : 0);
+    }
+    assert_int_equal(nodes[0].runs[0].len, 32);
+    assert_int_equal(nodes[0].runs[0].n_values, 1);
+    assert_int_equal(nodes[0].runs[0].values[0].at, 18);
+    assert_int_equal(nodes[0].runs[0].values[0].width, 3);
 }
 
 /* With the byte behind it a run fills what it is compared in, and no more. */
@@ -746,7 +783,8 @@ static void shape__runs_have_191_bytes_at_most(void **state)
         struct inq_shape_step steps[2] = {step_over(&a, text, 60, 64),
                                           step_over(&b, text + 64, 60, n)};
         inq_shape_learn_runs(steps, 2);
-        assert_int_equal(a.run_len, more == 0 ? INQ_SHAPE_RUN - 1 : 0);
+        assert_int_equal(a.n_runs, more == 0);
+        assert_int_equal(a.runs[0].len, more == 0 ? INQ_SHAPE_RUN - 1 : 0);
     }
 }
 
@@ -769,6 +807,7 @@ int main(void)
         cmocka_unit_test(shape__numbers_of_every_width),
         cmocka_unit_test(shape__runs_end_with_the_text),
         cmocka_unit_test(shape__a_run_is_replaced_after_eight_misses),
+        cmocka_unit_test(shape__a_run_holds_texts_that_stay_the_same),
         cmocka_unit_test(shape__runs_have_191_bytes_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -511,10 +511,10 @@ static void find_levels(struct inq_repairing *x, bool alone, const int64_t *sums
             int64_t target = !x->study->chosen[r] ? -1
                              : whole              ? usual_beside_others(x, sums[k], r, s, space)
                                                   : usual_host(x, sums, role, s, space);
-            if (usual.middle_ns >= 0 && target < 0 && start[k + 1] > start[k]) {
+            if (usual.middle_ns >= 0 && target < 0 && start[k + 1] > start[k] &&
+                !(alone && is_compared(x, r, s))) {
                 target = without_pause(&usual, sums[k], part[start[k + 1] - 1]);
             }
-            target = alone && is_compared(x, r, s) ? -1 : target;
             level[k] = target >= 0 && target < sums[k]
                            ? level_of(part + start[k], start[k + 1] - start[k], target)
                            : INT64_MAX;

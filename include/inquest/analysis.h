@@ -418,6 +418,8 @@ struct inq_candidate {
     bool beside_roles;   /* its peers are as late: it was compared with ranks of other roles */
     bool rotates;        /* late_host, unplanned_gc: its ranks pause in turn */
     bool everywhere;     /* they do in most steps, each time at another place */
+    bool silences;       /* they are told by for how long hosts make no call, beyond the usual; not
+                          * by for how long GPUs idle */
     bool of_experts;     /* sequence_imbalance: experts' kernels differ, the others do not */
     double memory_ratio; /* slow_gpu: its matrix products are as fast as its peers', and this is how
                           * long all else takes beside theirs; 0: not so */

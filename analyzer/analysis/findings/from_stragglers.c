@@ -511,7 +511,7 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
 {
     const char *what = "compute";
 
-    if (candidate->everywhere) {
+    if (candidate->silences) {
         what = "pauses of a host,";
     } else if (candidate->kind == INQ_FINDING_LATE_HOST ||
                candidate->kind == INQ_FINDING_UNPLANNED_GC) {
@@ -524,7 +524,7 @@ static void set_measure(struct inq_findings *f, const struct inq_candidate *cand
         inq_findings_text(f, "%s %s %s", what, inq_findings_time(f, candidate->own_ns),
                           inq_account_per(f->report->account));
     finding->expected =
-        candidate->everywhere
+        candidate->silences
             ? "none"
             : inq_findings_text(f, "%s, %s%s", inq_findings_time(f, candidate->peers_ns),
                                 candidate->rotates ? "without the pauses" : "the median of ",

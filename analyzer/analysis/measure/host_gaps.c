@@ -146,10 +146,8 @@ static inq_str what_repeats(const struct inq_trace *trace, const struct inq_rank
     return 0;
 }
 
-/* What the host did between the beginning of the gap and the launch: the shortest annotation or
- * driver call that fills most of it, else calls of one sort that do. */
-static inq_str what_ran(const struct inq_trace *trace, const struct inq_rank *rank,
-                        const struct inq_host_gap *gap)
+inq_str inq_host_gap_running(const struct inq_trace *trace, const struct inq_rank *rank,
+                             const struct inq_host_gap *gap)
 {
     int64_t to_ns = gap->launch_ns > gap->begin_ns ? gap->launch_ns : gap->end_ns;
     int64_t least_ns = (int64_t)((double)(to_ns - gap->begin_ns) * FILLS);
@@ -222,9 +220,6 @@ int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_step_stat
 
     *gaps = (struct inq_host_gaps){0};
     int code = walk_gaps(&w, cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE, err);
-    for (size_t i = 0; i < gaps->n; i++) {
-        gaps->at[i].running = what_ran(trace, w.rank, &gaps->at[i]);
-    }
     sort_longest_first(gaps);
     return code;
 }

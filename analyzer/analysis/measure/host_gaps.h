@@ -12,7 +12,6 @@ struct inq_host_gap {
     int64_t launch_ns; /* when the call began that ended it; INQ_TIME_NONE: not recorded */
     uint32_t lane;     /* of the call; else of the op that ended the gap */
     bool late;         /* the op was launched, or its launching call returned, after it had begun */
-    inq_str running;   /* annotation or driver call that fills most of the time; 0 none */
 };
 
 struct inq_host_gaps {
@@ -27,5 +26,9 @@ struct inq_host_gaps {
  */
 int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                        uint32_t rank, struct inq_host_gaps *gaps, struct inq_err *err);
+/* What the host did between the beginning of the gap and the launch: the shortest annotation or
+ * driver call that fills most of it, else calls of one sort that do; 0 none. */
+inq_str inq_host_gap_running(const struct inq_trace *trace, const struct inq_rank *rank,
+                             const struct inq_host_gap *gap);
 
 #endif

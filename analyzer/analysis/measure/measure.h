@@ -13,7 +13,6 @@
 #include "analysis/measure/row_merge.h"
 #include "analysis/measure/intra_step.h"
 #include "analysis/measure/host_gaps.h"
-#include "analysis/measure/busy.h"
 #include "analysis/measure/silences.h"
 #include "analysis/measure/experts.h"
 

@@ -4,7 +4,6 @@
  * program in each step, and at each place of it nearly all steps go on without a pause. */
 #include "analysis/measure/silences.h"
 
-#include "analysis/measure/busy.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -20,11 +19,11 @@
 #define LEAST_NS 1000.0
 /* A silence between two stamps of a coarse unit is known to less than two of it. */
 #define UNITS 2.0
-/* Beyond chance: of 50 steps of all ranks, one in a hundred runs has one silence at a place that is
- * so far from the usual (one-sided p = 2.3e-4). Pauses in most steps take far more than one. */
-#define PAUSE_SIGMAS 3.5
-/* Of fewer steps of a role, one pause is a fourth of what is usual at a place. */
-enum { LEAST_STEPS = 5 };
+/* Beyond chance: of 64 hosts and 50 steps, one run in a hundred has a silence at a place that is so
+ * far from the usual (one-sided p = 3.4e-6). One pause is no finding. */
+#define PAUSE_SIGMAS 4.5
+/* Of fewer steps of a role, one pause is a third of what is usual at a place. */
+enum { LEAST_STEPS = 4 };
 /* Places compared at a time: of one step they are a few cache lines. */
 enum { BLOCK = 64 };
 /* Where this part of the ranks pauses in more than this part of their steps, the usual step has a
@@ -37,7 +36,8 @@ struct search {
     const struct inq_peer_groups *roles;
     struct inq_silences *silences;
     size_t *from, *n; /* [n_ranks * n_steps] the calls of each step, by their first */
-    size_t *cells_of; /* [n_ranks * n_steps] those looked at: of one role, with as many calls */
+    size_t *order;    /* [n_ranks * n_steps] those with calls, by role and how many */
+    size_t *cells_of; /* those looked at: of one role, with as many calls */
     size_t n_cells;
     int64_t unit_ns; /* of the stamps: the shortest silence */
     int64_t *block;  /* [BLOCK * n_ranks * n_steps] silences of some places, by place */
@@ -55,13 +55,27 @@ static size_t most_calls(const struct search *x)
     return most;
 }
 
+/* When the rank is known to have begun its first step: its mark, if that comes before its calls. */
+static int64_t begin_of_record(const struct search *x, uint32_t rank)
+{
+    int64_t call_ns = x->trace->ranks[rank].calls.start_ns[0];
+
+    for (size_t s = 0; s < x->trace->n_steps; s++) {
+        int64_t mark_ns = x->trace->steps[s].rank_start_ns[rank];
+        if (mark_ns != INQ_TIME_NONE) {
+            return mark_ns < call_ns ? mark_ns : call_ns;
+        }
+    }
+    return call_ns;
+}
+
 /* How long the process made no call before each one. Time within a call is no silence: it may wait
  * for the GPU. */
 static void measure_silences(const struct search *x, uint32_t rank)
 {
     const struct inq_calls *calls = &x->trace->ranks[rank].calls;
     int64_t *silence = &x->silences->pause_ns[x->silences->first[rank]];
-    int64_t reach_ns = calls->n > 0 ? calls->start_ns[0] : 0;
+    int64_t reach_ns = calls->n > 0 ? begin_of_record(x, rank) : 0;
 
     for (size_t i = 0; i < calls->n; i++) {
         int64_t end_ns = calls->start_ns[i] + calls->dur_ns[i];
@@ -82,69 +96,110 @@ static int64_t shortest(const int64_t *silence, size_t n)
     return least_ns;
 }
 
+/* Starts and ends of a rank's GPU work, each ascending. */
+struct busy {
+    int64_t *starts, *ends;
+    size_t n;
+};
+
+/* With room for that of any rank. */
+static int init_busy(struct busy *work, const struct inq_trace *trace, struct inq_err *err)
+{
+    size_t most = 0;
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
+    }
+    work->starts = inq_mem_alloc((2 * most + 1) * sizeof *work->starts);
+    work->ends = work->starts != NULL ? work->starts + most : NULL;
+    return work->starts != NULL ? INQ_OK
+                                : inq_err_set(err, INQ_NOMEM, "no memory for %zu events", most);
+}
+
+static void load_busy(struct busy *work, const struct inq_events *events)
+{
+    work->n = 0;
+    for (size_t i = 0; i < events->n; i++) {
+        if (inq_row_is_work(events, i)) {
+            work->starts[work->n] = events->start_ns[i];
+            work->ends[work->n++] = events->start_ns[i] + events->dur_ns[i];
+        }
+    }
+    inq_sort_i64(work->starts, work->n);
+    inq_sort_i64(work->ends, work->n);
+}
+
+/* Whether the GPU finished all that it had just before: the host had waited for it. One that has
+ * other work to do ends some of it before any call. */
+static bool is_done(const struct busy *work, int64_t ns)
+{
+    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
+    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
+    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
+}
+
 /* Waits for the GPU that no call says are no pauses. */
 static int drop_waits(const struct search *x, struct inq_err *err)
 {
-    struct inq_busy work = {0};
-    int code = inq_busy_init(&work, x->trace, err);
+    struct busy work = {0};
+    int code = init_busy(&work, x->trace, err);
 
     for (uint32_t r = 0; code == INQ_OK && r < x->cells->n_ranks; r++) {
         const struct inq_calls *calls = &x->trace->ranks[r].calls;
         int64_t *pause = &x->silences->pause_ns[x->silences->first[r]];
-        inq_busy_load(&work, &x->trace->ranks[r].events);
+        bool loaded = false;
         for (size_t i = 0; i < calls->n; i++) {
-            bool wait = pause[i] > 0 && inq_busy_is_done(&work, calls->start_ns[i]);
+            if (pause[i] > 0 && !loaded) {
+                load_busy(&work, &x->trace->ranks[r].events);
+                loaded = true;
+            }
+            bool wait = pause[i] > 0 && is_done(&work, calls->start_ns[i]);
             pause[i] = wait ? 0 : pause[i];
         }
     }
-    inq_busy_release(&work);
+    inq_mem_free(work.starts);
     return code;
 }
 
-/* Spans of steps may overlap: a call belongs to the first. */
+/* The calls of the rank's judged steps, from the first to the last that launched work of it: hosts
+ * that run ahead make those of later steps while GPUs are in this one. */
 static void find_steps(const struct search *x, uint32_t rank)
 {
-    const struct inq_calls *calls = &x->trace->ranks[rank].calls;
-    size_t done = 0;
+    const struct inq_events *events = &x->trace->ranks[rank].events;
+    size_t before = rank * x->cells->n_steps;
 
-    for (size_t s = x->cells->first_step; s < x->cells->n_steps; s++) {
-        const struct inq_step *step = &x->trace->steps[s];
-        size_t k = rank * x->cells->n_steps + s;
-        if (inq_step_stat_at(x->cells, rank, s)->valid &&
-            step->rank_start_ns[rank] != INQ_TIME_NONE &&
-            step->rank_end_ns[rank] != INQ_TIME_NONE) {
-            x->from[k] =
-                inq_first_from_i64(calls->start_ns, done, calls->n, step->rank_start_ns[rank]);
-            done =
-                inq_first_from_i64(calls->start_ns, x->from[k], calls->n, step->rank_end_ns[rank]);
-            x->n[k] = done - x->from[k];
+    for (size_t i = 0; i < events->n; i++) {
+        uint32_t step = events->step[i];
+        if (events->call[i] != INQ_NONE && step < x->cells->n_steps &&
+            inq_step_stat_at(x->cells, rank, step)->valid) {
+            size_t *from = &x->from[before + step];
+            size_t *n = &x->n[before + step];
+            size_t call = events->call[i];
+            size_t end = *n > 0 && *from + *n > call ? *from + *n : call + 1;
+            *from = *n == 0 || call < *from ? call : *from;
+            *n = end - *from;
         }
+    }
+    size_t end = 0;
+    for (size_t k = before; k < before + x->cells->n_steps; k++) {
+        size_t own_end = x->from[k] + x->n[k]; /* a call belongs to one step */
+        x->n[k] = x->from[k] >= end ? x->n[k] : 0;
+        end = x->n[k] > 0 ? own_end : end;
     }
 }
 
-/* How many calls most steps of a role have. */
-static size_t calls_of(const struct search *x, size_t role)
+static int by_program(const void *a, const void *b, void *ctx)
 {
-    size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
-    size_t n = 0;
+    const struct search *x = ctx;
+    size_t k = *(const size_t *)a;
+    size_t l = *(const size_t *)b;
+    size_t role = x->roles->of[k / x->cells->n_steps];
+    size_t other = x->roles->of[l / x->cells->n_steps];
 
-    for (size_t k = 0; k < n_cells; k++) {
-        if (x->n[k] > 0 && x->roles->of[k / x->cells->n_steps] == role) {
-            x->space[n++] = (int64_t)x->n[k];
-        }
+    if (role != other) {
+        return role < other ? -1 : 1;
     }
-    return n > 0 ? (size_t)inq_lower_median_i64(x->space, n) : 0;
-}
-
-/* Lists the steps of a role with so many calls. */
-static void list_cells(struct search *x, size_t role, size_t n_calls)
-{
-    x->n_cells = 0;
-    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
-        if (x->n[k] == n_calls && x->roles->of[k / x->cells->n_steps] == role) {
-            x->cells_of[x->n_cells++] = k;
-        }
-    }
+    return x->n[k] < x->n[l] ? -1 : x->n[k] > x->n[l];
 }
 
 static int64_t *silence_at(const struct search *x, size_t k, size_t place)
@@ -210,13 +265,18 @@ static void keep_pauses(const struct search *x, size_t first, size_t end, double
     }
 }
 
-static void compare_role(struct search *x, size_t role, double least_ns)
+/* Leaves the pauses of steps of one program. */
+static void compare_cells(struct search *x, double least_ns)
 {
-    size_t n_cells = x->cells->n_ranks * x->cells->n_steps;
-    size_t n_calls = calls_of(x, role);
+    size_t n_calls = x->n[x->cells_of[0]];
+    bool known = x->n_cells >= LEAST_STEPS;
 
-    list_cells(x, role, n_calls);
-    bool known = n_calls > 0 && x->n_cells >= LEAST_STEPS;
+    for (size_t c = 0; c < x->n_cells; c++) {
+        x->silences->step_known[x->cells_of[c]] = known;
+        if (!known) {
+            memset(silence_at(x, x->cells_of[c], 0), 0, n_calls * sizeof(int64_t));
+        }
+    }
     for (size_t i = 0; known && i < n_calls; i += BLOCK) {
         find_usual(x, i, n_calls - i < BLOCK ? n_calls : i + BLOCK);
     }
@@ -224,13 +284,30 @@ static void compare_role(struct search *x, size_t role, double least_ns)
     for (size_t i = 0; known && i < n_calls; i += BLOCK) {
         keep_pauses(x, i, n_calls - i < BLOCK ? n_calls : i + BLOCK, limit, least_ns);
     }
-    for (size_t k = 0; k < n_cells; k++) { /* steps of other programs are not compared */
-        bool of_role = x->roles->of[k / x->cells->n_steps] == role;
-        bool other = of_role && !(known && x->n[k] == n_calls);
-        for (size_t i = 0; other && i < x->n[k]; i++) {
-            *silence_at(x, k, i) = 0;
+}
+
+/* Steps of one role with as many calls run the same program. A rank may make one call more in each
+ * of its steps than others of its role. */
+static int compare_programs(struct search *x, double least_ns, struct inq_err *err)
+{
+    size_t n = 0;
+    size_t end = 0;
+
+    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+        if (x->n[k] > 0) {
+            x->order[n++] = k;
         }
     }
+    int code = inq_sort(x->order, n, sizeof *x->order, by_program, x, err);
+    for (size_t first = 0; code == INQ_OK && first < n; first = end) {
+        for (end = first + 1; end < n && by_program(&x->order[first], &x->order[end], x) == 0;) {
+            end++;
+        }
+        x->cells_of = &x->order[first];
+        x->n_cells = end - first;
+        compare_cells(x, least_ns);
+    }
+    return code;
 }
 
 /* Silences outside judged steps are no pauses. */
@@ -314,14 +391,10 @@ static int search(struct search *x, double least_ns, struct inq_err *err)
     }
     x->unit_ns = shortest(x->silences->pause_ns, n_calls);
     least_ns = fmax(least_ns, UNITS * (double)x->unit_ns);
-    for (size_t role = 0; role < x->roles->n; role++) {
-        compare_role(x, role, least_ns);
+    int code = compare_programs(x, least_ns, err);
+    if (code == INQ_OK && shortest(x->silences->pause_ns, n_calls) > 0) {
+        code = drop_waits(x, err);
     }
-    sum_steps(x);
-    if (!are_everywhere(x)) {
-        return INQ_OK;
-    }
-    int code = drop_waits(x, err);
     sum_steps(x);
     x->silences->everywhere = code == INQ_OK && are_everywhere(x);
     return code;
@@ -343,6 +416,7 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     }
     silences->step_ns = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_ns);
     silences->step_n = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_n);
+    silences->step_known = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_known);
     x.from = inq_mem_zalloc(3 * n_cells + 1, sizeof *x.from);
     x.space = inq_mem_alloc((n_cells + 1) * sizeof *x.space);
     if (silences->first != NULL) {
@@ -350,11 +424,11 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
             inq_mem_zalloc(silences->first[cells->n_ranks] + 1, sizeof *silences->pause_ns);
     }
     if (silences->pause_ns == NULL || silences->step_ns == NULL || silences->step_n == NULL ||
-        x.from == NULL || x.space == NULL) {
+        silences->step_known == NULL || x.from == NULL || x.space == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", cells->n_ranks);
     } else if (!cells->one_step && may_pause(cells, least_ns)) {
         x.n = x.from + n_cells;
-        x.cells_of = x.n + n_cells;
+        x.order = x.n + n_cells;
         for (uint32_t r = 0; r < cells->n_ranks; r++) {
             find_steps(&x, r);
         }
@@ -366,13 +440,4 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     inq_mem_free(x.off);
     inq_mem_free(x.block);
     return code;
-}
-
-void inq_silences_release(struct inq_silences *silences)
-{
-    inq_mem_free(silences->first);
-    inq_mem_free(silences->pause_ns);
-    inq_mem_free(silences->step_ns);
-    inq_mem_free(silences->step_n);
-    *silences = (struct inq_silences){0};
 }

@@ -5,6 +5,10 @@
 
 #include "analysis/measure/step_stats.h"
 #include "analysis/measure/peer_groups.h"
+#include "base/mem.h"
+
+/* A host that waited for its GPU, which no call says, goes on this soon after its end. */
+#define INQ_PROMPT_NS 100000
 
 /* All-zero is releasable. */
 struct inq_silences {
@@ -13,14 +17,24 @@ struct inq_silences {
                         * there; 0: not at all */
     int64_t *step_ns;  /* [n_ranks * n_steps] the rank's pauses in a step, all together */
     size_t *step_n;    /* [n_ranks * n_steps] so many */
+    bool *step_known;  /* [n_ranks * n_steps] others make the same calls */
     bool everywhere;   /* half of the ranks or more pause in most of their steps */
 };
 
 /* The calls of one step are compared, each with the call at the same place of the other steps of
- * the rank and its peers. Release it also after a failure. Fails with INQ_NOMEM. */
+ * the rank and its peers that make as many. No pauses where no GPU idles for as long. Release it
+ * also after a failure. Fails with INQ_NOMEM. */
 int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                       const struct inq_peer_groups *roles, struct inq_silences *silences,
                       struct inq_err *err);
-void inq_silences_release(struct inq_silences *silences);
+static inline void inq_silences_release(struct inq_silences *silences)
+{
+    inq_mem_free(silences->first);
+    inq_mem_free(silences->pause_ns);
+    inq_mem_free(silences->step_ns);
+    inq_mem_free(silences->step_n);
+    inq_mem_free(silences->step_known);
+    *silences = (struct inq_silences){0};
+}
 
 #endif

@@ -5,12 +5,6 @@
 #include "base/mem.h"
 #include "inquest/account.h"
 
-void inq_step_stats_release(struct inq_step_stats *cells)
-{
-    inq_mem_free(cells->at);
-    *cells = (struct inq_step_stats){0};
-}
-
 static struct inq_step_stat cell_of(const struct inq_account_cell *from)
 {
     return (struct inq_step_stat){

@@ -4,6 +4,7 @@
 #ifndef INQ_ANALYSIS_MEASURE_STEP_STATS_H
 #define INQ_ANALYSIS_MEASURE_STEP_STATS_H
 
+#include "base/mem.h"
 #include "inquest/analysis.h"
 
 /* One rank in one step, as the account has it. compute + comm + copy + host + other == end - start.
@@ -33,7 +34,11 @@ struct inq_step_stats {
  * INQ_NOMEM. */
 int inq_step_stats_build(const struct inq_account *account, struct inq_step_stats *cells,
                          struct inq_err *err);
-void inq_step_stats_release(struct inq_step_stats *cells);
+static inline void inq_step_stats_release(struct inq_step_stats *cells)
+{
+    inq_mem_free(cells->at);
+    *cells = (struct inq_step_stats){0};
+}
 
 /* Mean length of all judged cells; 0: there are none. */
 double inq_step_stats_mean_ns(const struct inq_step_stats *cells);

@@ -280,6 +280,7 @@ int inq_run_attribution(const struct inq_trace *trace, const struct inq_analysis
         struct inq_inquiry q = {.trace = trace,
                                 .cells = &t.study.cells,
                                 .roles = &t.study.roles,
+                                .silences = &t.study.silences,
                                 .delays = &t.delays,
                                 .arrivals = &t.arrivals,
                                 .links = &t.study.links,

@@ -187,11 +187,11 @@ static int add_gap_evidence(const struct inq_inquiry *q, uint32_t rank,
         const struct inq_host_gap *gap = &gaps->at[i];
         const char *device = inq_rank_device(q->trace, &q->trace->ranks[rank]);
         bool known = gap->launch_ns != INQ_TIME_NONE;
+        inq_str running = inq_host_gap_running(q->trace, &q->trace->ranks[rank], gap);
         const char *what =
-            gap->running != 0
-                ? inq_arena_asprintf(
-                      q->arena, "%s idle while the host was in %s", device,
-                      inq_arena_name(q->arena, inq_trace_str(q->trace, gap->running)))
+            running != 0
+                ? inq_arena_asprintf(q->arena, "%s idle while the host was in %s", device,
+                                     inq_arena_name(q->arena, inq_trace_str(q->trace, running)))
                 : inq_arena_asprintf(q->arena, "%s idle%s", device,
                                      known ? ", next launch late" : "; no launch recorded");
         int code = add_evidence(q, candidate,
@@ -360,7 +360,8 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
     candidate->peers_ns = whole(delay->peers_idle_ns);
     candidate->spread = (double)gaps.longest_ns < SPREAD_LEAST * (double)gaps.late_ns;
     if (gaps.n > 0 && !candidate->spread) {
-        candidate->running = inq_trace_str(q->trace, gaps.at[0].running);
+        candidate->running = inq_trace_str(
+            q->trace, inq_host_gap_running(q->trace, &q->trace->ranks[delay->rank], &gaps.at[0]));
     }
     if (candidate->spread) {
         code = compare_calls(q, delay->rank, &candidate->call_ratio, err);

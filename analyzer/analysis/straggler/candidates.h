@@ -13,6 +13,7 @@ struct inq_inquiry {
     const struct inq_trace *trace;
     const struct inq_step_stats *cells;
     const struct inq_peer_groups *roles;
+    const struct inq_silences *silences;
     const struct inq_delays *delays;
     const struct inq_arrivals *arrivals;
     const struct inq_links *links;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that pause, as one candidate: in most of their steps (silences.c), or in turn. When every
- * rank collects its garbage in a step of its own, all wait in nearly every step, and no rank is
- * late more often than the others: only the pauses themselves stand out. */
+/* Hosts that pause, as one candidate: in most of their steps, or in turn. When every rank collects
+ * its garbage in a step of its own, all wait in nearly every step, and no rank is late more often
+ * than the others: only the pauses themselves stand out. They do among the silences between calls
+ * (silences.c), where steps make the same calls; else, or where launching itself takes long now and
+ * then, among the times for which GPUs idle. */
 #include "analysis/straggler/candidates.h"
 
 #include "analysis/straggler/straggler.h"
@@ -23,9 +25,7 @@ enum { FEWEST = 2 };
 #define MOST_RANKS_PART 0.5
 /* Pauses of one cause are about as long; how far hosts are ahead of their GPUs takes its part of
  * each: this part of the longest at least is left. Behind one all GPUs start late, and in steps
- * that begin with the hosts in step, all idle; neither is a pause. A host that pauses while its GPU
- * waits for another one leaves no idle time; its calls show it: a silence beyond its usual one by
- * this part of the pauses seen is one of them. */
+ * that begin with the hosts in step, all idle; neither is a pause. */
 #define LIKE_PART 0.4
 /* Few ranks and steps tell little of how times vary, and the pauses are among them. Pauses stand
  * out in any case when the shortest is this many times what is longest of all the rest: where times
@@ -37,21 +37,22 @@ enum { FEWEST_APART = 3 };
 
 struct pauses {
     const struct inq_inquiry *q;
-    double *idle;    /* [n_ranks * n_steps] the GPU's time without work, missing input apart; NaN */
+    bool silent;     /* of silences, not of idle times */
+    double *idle;    /* [n_ranks * n_steps] the GPU's time without work, missing input apart, or the
+                      * host's pauses; NaN */
     double *excess;  /* [n_ranks * n_steps] over the rank's usual, and over what all lose then */
     double *scratch; /* [n_ranks * n_steps + 1] */
     double *usual;   /* [n_ranks] median idle time */
     bool *known;     /* [n_ranks] its host is late, and in half of the steps or more: no pauses */
     bool *told;      /* [n_ranks] its host is a candidate already */
-    bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
-    double *limit_then_ns;   /* [n_steps] the same in steps in which all lose at once; else 0 */
-    double limit_times;      /* logarithm */
-    double longest_ns;       /* largest excess */
-    bool apart;              /* pauses stand out so far that the factors need not say so */
-    size_t n, n_ranks;       /* pauses, ranks that have them */
-    size_t n_untold;         /* of these, those that are no candidates yet */
-    double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
+    double *limit_then_ns; /* [n_steps] the same in steps in which all lose at once; else 0 */
+    double limit_times;    /* logarithm */
+    double longest_ns;     /* largest excess */
+    bool apart;            /* pauses stand out so far that the factors need not say so */
+    size_t n, n_ranks;     /* pauses, ranks that have them */
+    size_t n_untold;       /* of these, those that are no candidates yet */
+    double sum_ns;         /* of all pauses */
 };
 
 static size_t at(const struct pauses *p, size_t rank, size_t step)
@@ -92,7 +93,8 @@ static void find_usual(struct pauses *p, size_t rank)
         const struct inq_step_stat *cell = inq_step_stat_at(p->q->cells, rank, s);
         if (cell->valid) {
             p->idle[at(p, rank, s)] =
-                (double)(cell->host_ns + cell->other_ns - cell->dependency_ns);
+                p->silent ? (double)p->q->silences->step_ns[at(p, rank, s)]
+                          : (double)(cell->host_ns + cell->other_ns - cell->dependency_ns);
             p->scratch[n++] = p->idle[at(p, rank, s)];
         }
     }
@@ -246,15 +248,12 @@ static void count_pauses(struct pauses *p)
     const struct inq_step_stats *cells = p->q->cells;
 
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        double worst_ns = 0.0;
         for (size_t r = 0; r < cells->n_ranks; r++) {
             if (is_pause(p, r, s)) {
                 p->n++;
                 p->sum_ns += p->excess[at(p, r, s)];
-                worst_ns = fmax(worst_ns, p->excess[at(p, r, s)]);
             }
         }
-        p->worst_ns += worst_ns;
     }
 }
 
@@ -339,74 +338,6 @@ static void measure(struct pauses *p, const struct inq_candidate *candidates, si
     }
 }
 
-/* ---- pauses that others hide ----------------------------------------------------------------- */
-
-/* The longest time without a call of each step of a rank; 0 where there is none. Time within a call
- * is none: it may wait for the GPU; nor is a wait for it that no call says. */
-static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct inq_busy *work,
-                          int64_t *silence)
-{
-    const struct inq_calls *calls = &trace->ranks[rank].calls;
-    size_t s = 0;
-
-    memset(silence, 0, trace->n_steps * sizeof(*silence));
-    for (size_t i = 1; i < calls->n; i++) {
-        int64_t ns = calls->start_ns[i] - calls->start_ns[i - 1] - calls->dur_ns[i - 1];
-        while (s < trace->n_steps && (trace->steps[s].rank_end_ns[rank] == INQ_TIME_NONE ||
-                                      trace->steps[s].rank_end_ns[rank] < calls->start_ns[i])) {
-            s++;
-        }
-        bool same = calls->lane[i] == calls->lane[i - 1] && s < trace->n_steps &&
-                    trace->steps[s].rank_start_ns[rank] <= calls->start_ns[i];
-        if (same && ns > silence[s] && !inq_busy_is_done(work, calls->start_ns[i])) {
-            silence[s] = ns;
-        }
-    }
-}
-
-/* Whether a rank's calls show a pause like those that were seen, beyond what its silences vary. */
-static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct inq_busy *work,
-                          int64_t *silence)
-{
-    const struct inq_step_stats *cells = p->q->cells;
-    size_t n = 0;
-
-    find_silences(p->q->trace, rank, work, silence);
-    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        p->scratch[n++] = (double)silence[s];
-    }
-    double usual_ns = inq_median(p->scratch, n);
-    double sigma_ns = INQ_MAD_SIGMA * inq_mad(p->scratch, n, usual_ns);
-    double least_ns =
-        usual_ns + fmax(LIKE_PART * p->sum_ns / (double)p->n, INQ_STRAGGLER_SIGMAS * sigma_ns);
-    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        if (inq_step_stat_at(cells, rank, s)->valid && (double)silence[s] >= least_ns) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int find_hidden(struct pauses *p, struct inq_err *err)
-{
-    const struct inq_trace *trace = p->q->trace;
-    struct inq_busy work = {0};
-    int64_t *silence = inq_mem_alloc((trace->n_steps + 1) * sizeof(*silence));
-    int code = silence ? inq_busy_init(&work, trace, err)
-                       : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
-
-    for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
-        if (!p->known[r] && !pauses_ever(p, r)) {
-            inq_busy_load(&work, &trace->ranks[r].events);
-            p->hidden[r] = pauses_unseen(p, r, &work, silence);
-            p->n_ranks += p->hidden[r];
-        }
-    }
-    inq_mem_free(silence);
-    inq_busy_release(&work);
-    return code;
-}
-
 /* ---- the candidate -----------------------------------------------------------------------------
  */
 
@@ -416,9 +347,29 @@ static bool is_collection(const char *name)
            strstr(name, "gc_collect") != NULL;
 }
 
-/* The longest gap of the rank as evidence, and what its host was in. */
-static int add_gap(const struct inq_inquiry *q, uint32_t rank, struct inq_candidate *candidate,
-                   struct inq_err *err)
+/* A gap of the rank as evidence, and what its host was in. */
+static int add_gap(const struct inq_inquiry *q, uint32_t rank, const struct inq_host_gap *gap,
+                   const char *what, struct inq_candidate *candidate, struct inq_err *err)
+{
+    if (candidate->running[0] == '\0') {
+        candidate->running =
+            inq_trace_str(q->trace, inq_host_gap_running(q->trace, &q->trace->ranks[rank], gap));
+    }
+    candidate->launches_known = candidate->launches_known || gap->launch_ns != INQ_TIME_NONE;
+    if (candidate->n_evidence == INQ_HOST_GAPS) {
+        return INQ_OK;
+    }
+    if (what == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    candidate->evidence[candidate->n_evidence++] =
+        (struct inq_evidence){q->trace->ranks[rank].rank, "", gap->begin_ns, gap->end_ns, what};
+    return INQ_OK;
+}
+
+/* The longest time for which its GPU idled. */
+static int add_idle(const struct inq_inquiry *q, uint32_t rank, struct inq_candidate *candidate,
+                    struct inq_err *err)
 {
     struct inq_host_gaps gaps;
     int code = inq_host_gaps_find(q->trace, q->cells, rank, &gaps, err);
@@ -426,22 +377,30 @@ static int add_gap(const struct inq_inquiry *q, uint32_t rank, struct inq_candid
     if (code != INQ_OK || gaps.n == 0) {
         return code;
     }
-    const char *running = inq_trace_str(q->trace, gaps.at[0].running);
-    candidate->running = candidate->running[0] == '\0' ? running : candidate->running;
-    candidate->launches_known = candidate->launches_known || gaps.at[0].launch_ns != INQ_TIME_NONE;
-    if (candidate->n_evidence == INQ_HOST_GAPS) {
-        return INQ_OK;
-    }
     const char *what = inq_arena_asprintf(q->arena, "%s idle while its host paused",
                                           inq_rank_device(q->trace, &q->trace->ranks[rank]));
-    if (what == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory");
-    }
-    candidate->evidence[candidate->n_evidence++] = (struct inq_evidence){
-        q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns, gaps.at[0].end_ns, what};
-    return INQ_OK;
+    return add_gap(q, rank, &gaps.at[0], what, candidate, err);
 }
 
+/* The longest time for which its host made no call beyond what is usual there. */
+static int add_silence(const struct inq_inquiry *q, uint32_t rank, struct inq_candidate *candidate,
+                       struct inq_err *err)
+{
+    const struct inq_calls *calls = &q->trace->ranks[rank].calls;
+    const int64_t *pause_ns = &q->silences->pause_ns[q->silences->first[rank]];
+    size_t longest = 0;
+
+    for (size_t i = 0; i < calls->n; i++) {
+        longest = pause_ns[i] > pause_ns[longest] ? i : longest;
+    }
+    struct inq_host_gap gap = {.begin_ns = calls->start_ns[longest] - pause_ns[longest],
+                               .end_ns = calls->start_ns[longest],
+                               .launch_ns = calls->start_ns[longest],
+                               .lane = calls->lane[longest]};
+    return add_gap(q, rank, &gap, "its host made no call", candidate, err);
+}
+
+/* How long the GPUs of the ranks idled, or for how long their hosts paused where silences tell. */
 static void set_times(const struct pauses *p, struct inq_candidate *candidate)
 {
     const struct inq_step_stats *cells = p->q->cells;
@@ -456,13 +415,14 @@ static void set_times(const struct pauses *p, struct inq_candidate *candidate)
         }
     }
     size_t steps = cells->n_steps - cells->first_step;
+    own_ns = p->silent ? p->sum_ns : own_ns;
+    candidate->silences = p->silent;
     candidate->own_ns = (int64_t)llround(own_ns / n);
     candidate->peers_ns = (int64_t)llround((own_ns - p->sum_ns) / n);
     candidate->late_ns = (int64_t)llround(p->sum_ns / (double)p->n);
     candidate->pauses = p->n;
     candidate->steps = steps;
     candidate->step_ns = (int64_t)llround(p->q->delays->step_ns);
-    candidate->cost_ns_per_step = (int64_t)llround(p->worst_ns / (double)steps);
 }
 
 /* What nothing recorded names is taken for garbage collection where most ranks have it. That other
@@ -470,7 +430,7 @@ static void set_times(const struct pauses *p, struct inq_candidate *candidate)
 static void set_kind(const struct pauses *p, struct inq_candidate *candidate)
 {
     bool named = is_collection(candidate->running);
-    bool most = (double)p->n_ranks >= MOST_RANKS_PART * (double)p->q->cells->n_ranks;
+    bool most = (double)candidate->n_ranks >= MOST_RANKS_PART * (double)p->q->cells->n_ranks;
     bool alike = candidate->running[0] == '\0' && most;
 
     candidate->kind = named || alike ? INQ_FINDING_UNPLANNED_GC : INQ_FINDING_LATE_HOST;
@@ -489,35 +449,98 @@ static int init_candidate(const struct inq_inquiry *q, size_t n_ranks,
                : inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
 }
 
-static int make(const struct pauses *p, struct inq_candidate *candidate, struct inq_err *err)
+/* Whether its host was silent for as long as those pause, whatever the others did then. */
+static bool is_silent(const struct pauses *p, size_t rank)
 {
-    int code = init_candidate(p->q, p->n_ranks, candidate, err);
+    double least_ns = LIKE_PART * p->sum_ns / (double)p->n;
 
-    for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
-        if (p->hidden[r]) {
-            candidate->ranks[candidate->n_ranks++] = r;
-        } else if (pauses_ever(p, r)) {
-            candidate->ranks[candidate->n_ranks++] = r;
-            code = add_gap(p->q, r, candidate, err);
+    for (size_t s = p->q->cells->first_step; s < p->q->cells->n_steps; s++) {
+        if ((double)p->q->silences->step_ns[at(p, rank, s)] >= least_ns) {
+            return true;
         }
     }
-    set_times(p, candidate);
-    set_kind(p, candidate);
-    inq_arrivals_of(p->q->trace, candidate->ranks, candidate->n_ranks, &candidate->last_arrivals,
+    return false;
+}
+
+/* What was looked at, and what of it tells the pauses: of ranks that it shows none of, the other
+ * may show some. A host that pauses while its GPU waits for another one leaves no idle time, and
+ * steps that no other one is like no silences. */
+struct views {
+    struct pauses of[2];
+    const struct pauses *main, *other;
+};
+
+static bool is_among(const struct views *v, size_t rank)
+{
+    return pauses_ever(v->main, rank) || pauses_ever(v->other, rank) ||
+           (!v->main->known[rank] && is_silent(v->main, rank));
+}
+
+/* How much longer the rank's step is than its shortest. */
+static double longer_by(const struct inq_step_stats *cells, size_t rank, size_t step)
+{
+    const struct inq_step_stat *own = inq_step_stat_at(cells, rank, step);
+    int64_t least_ns = own->end_ns - own->start_ns;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        const struct inq_step_stat *cell = inq_step_stat_at(cells, rank, s);
+        int64_t ns = cell->valid ? cell->end_ns - cell->start_ns : least_ns;
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    return (double)(own->end_ns - own->start_ns - least_ns);
+}
+
+/* What the pauses cost where nothing can be simulated: the longest of each step, but for what a
+ * host that is ahead of its GPU hides. That much neither the GPU idles nor the step is longer. */
+static double cost_of(const struct views *v)
+{
+    const struct inq_step_stats *cells = v->main->q->cells;
+    const struct pauses *idle = v->main->silent ? v->other : v->main;
+    double sum_ns = 0.0;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        double worst_ns = 0.0;
+        for (size_t r = 0; r < cells->n_ranks; r++) {
+            if (is_pause(v->main, r, s)) {
+                double seen_ns = fmax(idle->excess[at(idle, r, s)], longer_by(cells, r, s));
+                worst_ns = fmax(worst_ns, fmin(v->main->excess[at(v->main, r, s)], seen_ns));
+            }
+        }
+        sum_ns += worst_ns;
+    }
+    return sum_ns / (double)(cells->n_steps - cells->first_step);
+}
+
+static int make(const struct views *v, struct inq_candidate *candidate, struct inq_err *err)
+{
+    const struct inq_inquiry *q = v->main->q;
+    int code = init_candidate(q, q->cells->n_ranks, candidate, err);
+
+    for (uint32_t r = 0; code == INQ_OK && r < q->cells->n_ranks; r++) {
+        if (is_among(v, r)) {
+            candidate->ranks[candidate->n_ranks++] = r;
+            code = !pauses_ever(v->main, r) ? INQ_OK
+                   : v->main->silent        ? add_silence(q, r, candidate, err)
+                                            : add_idle(q, r, candidate, err);
+        }
+    }
+    set_times(v->main, candidate);
+    candidate->cost_ns_per_step = (int64_t)llround(cost_of(v));
+    set_kind(v->main, candidate);
+    inq_arrivals_of(q->trace, candidate->ranks, candidate->n_ranks, &candidate->last_arrivals,
                     &candidate->waits);
     return code;
 }
 
 /* Those that were told by themselves and are among the pausing ones go. */
-static size_t drop_told(const struct pauses *p, struct inq_candidate *candidates, size_t n)
+static size_t drop_told(const struct views *v, struct inq_candidate *candidates, size_t n)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
         bool stays = candidates[i].kind != INQ_FINDING_LATE_HOST;
         for (size_t k = 0; !stays && k < candidates[i].n_ranks; k++) {
-            uint32_t rank = candidates[i].ranks[k];
-            stays = !p->hidden[rank] && !pauses_ever(p, rank);
+            stays = !is_among(v, candidates[i].ranks[k]);
         }
         if (stays) {
             candidates[kept++] = candidates[i];
@@ -526,21 +549,26 @@ static size_t drop_told(const struct pauses *p, struct inq_candidate *candidates
     return kept;
 }
 
-static int find(struct pauses *p, struct inq_candidate *candidates, size_t *n, struct inq_err *err)
+static bool rotate(const struct pauses *p)
+{
+    return p->n_untold >= FEWEST || p->n_ranks > FEWEST;
+}
+
+static int find(struct views *v, struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
     struct inq_candidate candidate;
-    int code = INQ_OK;
 
-    measure(p, candidates, *n);
-    if (p->n > 0) {
-        code = find_hidden(p, err);
+    measure(&v->of[0], candidates, *n);
+    measure(&v->of[1], candidates, *n);
+    bool silent = rotate(&v->of[0]) && (v->of[0].n >= v->of[1].n || !rotate(&v->of[1]));
+    v->main = &v->of[silent ? 0 : 1];
+    v->other = &v->of[silent ? 1 : 0];
+    if (!rotate(v->main)) {
+        return INQ_OK;
     }
-    if (code != INQ_OK || (p->n_untold < FEWEST && p->n_ranks <= FEWEST)) {
-        return code;
-    }
-    code = make(p, &candidate, err);
+    int code = make(v, &candidate, err);
     if (code == INQ_OK) {
-        *n = drop_told(p, candidates, *n);
+        *n = drop_told(v, candidates, *n);
         candidates[(*n)++] = candidate;
     }
     return code;
@@ -579,7 +607,7 @@ static int count_silences(const struct inq_inquiry *q, const struct inq_silences
         }
         if (with > 0) {
             candidate->ranks[candidate->n_ranks++] = r;
-            code = add_gap(q, r, candidate, err);
+            code = add_silence(q, r, candidate, err);
         }
     }
     candidate->late_ns = candidate->pauses > 0 ? sum_ns / (int64_t)candidate->pauses : 0;
@@ -598,6 +626,7 @@ static int find_everywhere(const struct inq_inquiry *q, const struct inq_silence
     int code = init_candidate(q, q->cells->n_ranks, candidate, err);
 
     candidate->everywhere = true;
+    candidate->silences = true;
     if (code == INQ_OK) {
         code = count_silences(q, silences, candidate, err);
     }
@@ -612,42 +641,52 @@ static int find_everywhere(const struct inq_inquiry *q, const struct inq_silence
     return code;
 }
 
-static int find_in_turn(const struct inq_inquiry *q, struct inq_attribution *found,
-                        struct inq_err *err)
+static int init_pauses(const struct inq_inquiry *q, bool silent, struct pauses *p,
+                       struct inq_err *err)
 {
     size_t n_ranks = q->cells->n_ranks;
     size_t n_cells = n_ranks * q->cells->n_steps;
-    struct pauses p = {.q = q};
+
+    p->q = q;
+    p->silent = silent;
+    p->idle = inq_mem_alloc((3 * n_cells + n_ranks + q->cells->n_steps + 1) * sizeof(*p->idle));
+    p->known = inq_mem_zalloc(2 * n_ranks + 1, sizeof(*p->known));
+    if (!p->idle || !p->known) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", n_ranks);
+    }
+    p->excess = p->idle + n_cells;
+    p->usual = p->excess + n_cells;
+    p->limit_then_ns = p->usual + n_ranks;
+    p->scratch = p->limit_then_ns + q->cells->n_steps;
+    p->told = p->known + n_ranks;
+    return INQ_OK;
+}
+
+static int find_in_turn(const struct inq_inquiry *q, struct inq_attribution *found,
+                        struct inq_err *err)
+{
+    struct views v = {0};
     int code = INQ_OK;
 
-    p.idle = inq_mem_alloc((3 * n_cells + n_ranks + q->cells->n_steps + 1) * sizeof(*p.idle));
-    p.known = inq_mem_zalloc(3 * n_ranks + 1, sizeof(*p.known));
-    if (!p.idle || !p.known) {
-        code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", n_ranks);
-    } else if (!q->cells->one_step && n_ranks > 1) {
-        p.excess = p.idle + n_cells;
-        p.usual = p.excess + n_cells;
-        p.limit_then_ns = p.usual + n_ranks;
-        p.scratch = p.limit_then_ns + q->cells->n_steps;
-        p.told = p.known + n_ranks;
-        p.hidden = p.told + n_ranks;
-        code = find(&p, found->candidates, &found->n_candidates, err);
+    if (q->cells->one_step || q->cells->n_ranks < 2) {
+        return INQ_OK;
     }
-    inq_mem_free(p.idle);
-    inq_mem_free(p.known);
+    for (int i = 0; code == INQ_OK && i < 2; i++) {
+        code = init_pauses(q, i == 0, &v.of[i], err);
+    }
+    if (code == INQ_OK) {
+        code = find(&v, found->candidates, &found->n_candidates, err);
+    }
+    for (int i = 0; i < 2; i++) {
+        inq_mem_free(v.of[i].idle);
+        inq_mem_free(v.of[i].known);
+    }
     return code;
 }
 
 int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_attribution *found,
                              struct inq_err *err)
 {
-    struct inq_silences silences;
-    int code = inq_silences_find(q->trace, q->cells, q->roles, &silences, err);
-
-    if (code == INQ_OK) {
-        code = silences.everywhere ? find_everywhere(q, &silences, found, err)
+    return q->silences->everywhere ? find_everywhere(q, q->silences, found, err)
                                    : find_in_turn(q, found, err);
-    }
-    inq_silences_release(&silences);
-    return code;
 }

@@ -839,9 +839,3 @@ int inq_delays_find(const struct inq_step_stats *cells, const struct inq_peer_gr
     inq_mem_free(ctx.deviations);
     return code;
 }
-
-void inq_delays_release(struct inq_delays *delays)
-{
-    inq_mem_free(delays->at);
-    *delays = (struct inq_delays){0};
-}

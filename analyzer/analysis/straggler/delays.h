@@ -52,6 +52,10 @@ struct inq_delays {
 /* Compares all ranks with those of their role. Release it also after a failure. */
 int inq_delays_find(const struct inq_step_stats *cells, const struct inq_peer_groups *roles,
                     struct inq_delays *delays, struct inq_err *err);
-void inq_delays_release(struct inq_delays *delays);
+static inline void inq_delays_release(struct inq_delays *delays)
+{
+    inq_mem_free(delays->at);
+    *delays = (struct inq_delays){0};
+}
 
 #endif

@@ -389,6 +389,39 @@ static bool is_whole_role(const struct inq_repairing *x, uint32_t role)
     return any || x->study->roles.members[role] == 1;
 }
 
+/* Where none is left, no peer tells what is usual, but other places of their own steps do. Hosts of
+ * other stages that are left tell more: also what is late in every step at the same place. */
+static bool is_any_left(const struct inq_repairing *x)
+{
+    for (size_t r = 0; r < x->n_ranks; r++) {
+        if (!x->study->chosen[r]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Host times [n_ops]; without their pauses where all are chosen. */
+static void find_parts(struct inq_repairing *x, bool alone, int64_t *left_ns)
+{
+    const struct inq_silences *silences = &x->study->silences;
+    for (size_t i = 0; i < x->n_ops; i++) {
+        const struct inq_trace_op *what = &x->run->g.ops[i];
+        int64_t ns = host_part(x->run, i);
+        int64_t pause_ns =
+            ns > 0 && alone ? silences->pause_ns[silences->first[what->rank] + what->row] : 0;
+        left_ns[i] = ns > pause_ns ? ns - pause_ns : 0;
+        x->host_ns += x->study->chosen[what->rank] ? ns : 0;
+    }
+}
+
+/* Whether it is known what pauses are in the rank's step. */
+static bool is_compared(const struct inq_repairing *x, size_t rank, size_t step)
+{
+    size_t s = inq_study_step(x->study, step);
+    return x->study->silences.step_known[rank * x->study->cells.n_steps + s];
+}
+
 /* Host time of a rank whose peers, if it has any, are as late: hosts of other stages launch other
  * work, so that only what its GPU idles longer than theirs is too much. */
 static int64_t usual_beside_others(const struct inq_repairing *x, int64_t sum_ns, size_t rank,
@@ -435,12 +468,13 @@ static void cut(struct inq_repairing *x, size_t i, int64_t level)
 }
 
 /* Parts of the chosen hosts by (rank, step): part[start[k]] to part[start[k + 1]]. */
-static void sort_parts(const struct inq_repairing *x, size_t *start, int64_t *part)
+static void sort_parts(const struct inq_repairing *x, const int64_t *left_ns, size_t *start,
+                       int64_t *part)
 {
     size_t n = x->n_ranks * x->n_steps;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < x->n_ops; i++) {
-            int64_t ns = host_part(x->run, i);
+            int64_t ns = left_ns[i];
             uint32_t r = x->run->g.ops[i].rank;
             if (ns > 0 && x->study->chosen[r]) {
                 size_t k = r * x->n_steps + (size_t)x->run->step_of[i];
@@ -460,9 +494,9 @@ static void sort_parts(const struct inq_repairing *x, size_t *start, int64_t *pa
     }
 }
 
-/* The level of each chosen host in each step; INT64_MAX: nothing to cut. */
-static void find_levels(struct inq_repairing *x, const int64_t *sums, const size_t *start,
-                        const int64_t *part, int64_t *level, int64_t *space)
+/* The level of each chosen host in each step; INT64_MAX: nothing to cut beside its pauses. */
+static void find_levels(struct inq_repairing *x, bool alone, const int64_t *sums,
+                        const size_t *start, const int64_t *part, int64_t *level, int64_t *space)
 {
     for (size_t r = 0; r < x->n_ranks; r++) {
         uint32_t role = x->study->roles.of[r];
@@ -477,7 +511,8 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
             int64_t target = !x->study->chosen[r] ? -1
                              : whole              ? usual_beside_others(x, sums[k], r, s, space)
                                                   : usual_host(x, sums, role, s, space);
-            if (usual.middle_ns >= 0 && target < 0 && start[k + 1] > start[k]) {
+            if (usual.middle_ns >= 0 && target < 0 && start[k + 1] > start[k] &&
+                !(alone && is_compared(x, r, s))) {
                 target = without_pause(&usual, sums[k], part[start[k + 1] - 1]);
             }
             level[k] = target >= 0 && target < sums[k]
@@ -499,77 +534,59 @@ static void lower_levels(const struct inq_repairing *x, const int64_t *sums, con
     }
 }
 
-static bool is_any_left(const struct inq_repairing *x)
+struct hosts {
+    bool alone;       /* all are chosen, and to take what is usual */
+    int64_t *left_ns; /* [n_ops] host times without pauses */
+    int64_t *part;    /* [n_ops] */
+    int64_t *sums;    /* [n_ranks * n_steps], rank by rank; so are level, space */
+    int64_t *level;
+    int64_t *space;
+    size_t *start; /* [n_ranks * n_steps + 3] */
+};
+
+static void cut_hosts(struct inq_repairing *x, const struct hosts *h, const int64_t *by_ns)
 {
-    for (size_t r = 0; r < x->n_ranks; r++) {
-        if (!x->study->chosen[r]) {
-            return true;
+    find_parts(x, h->alone, h->left_ns);
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (h->left_ns[i] > 0) {
+            h->sums[inq_repairing_place(x, i)] += h->left_ns[i];
         }
     }
-    return false;
-}
-
-/* Where all hosts are chosen and pause in most of their steps, their other steps do not tell what
- * is usual, but other places do. */
-static int cut_silences(struct inq_repairing *x, bool *done, struct inq_err *err)
-{
-    const struct inq_study *study = x->study;
-    struct inq_silences silences = {0};
-    int code = is_any_left(x)
-                   ? INQ_OK
-                   : inq_silences_find(study->trace, &study->cells, &study->roles, &silences, err);
-    *done = code == INQ_OK && silences.everywhere;
-    for (size_t i = 0; *done && i < x->n_ops; i++) {
-        const struct inq_trace_op *what = &x->run->g.ops[i];
-        int64_t ns = what->host ? silences.pause_ns[silences.first[what->rank] + what->row] : 0;
-        if (ns > 0 && inq_counterfactual_judged(x->run, i)) {
-            int64_t part = host_part(x->run, i);
-            cut(x, i, part > ns ? part - ns : 0);
+    sort_parts(x, h->left_ns, h->start, h->part);
+    if (by_ns == NULL) {
+        find_levels(x, h->alone, h->sums, h->start, h->part, h->level, h->space);
+    } else {
+        lower_levels(x, h->sums, h->start, h->part, by_ns, h->level);
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (x->study->chosen[x->run->g.ops[i].rank] && inq_counterfactual_judged(x->run, i)) {
+            int64_t level = h->level[inq_repairing_place(x, i)];
+            cut(x, i, level < h->left_ns[i] ? level : h->left_ns[i]);
         }
     }
-    inq_silences_release(&silences);
-    return code;
 }
 
-/* Cuts the longest pauses of the chosen hosts: to what is usual, or (`by_ns` [n_ranks * n_steps])
- * by so much. */
+/* Cuts the pauses of the chosen hosts, and the longest of their other times to what is usual; or
+ * (`by_ns` [n_ranks * n_steps]) the longest by so much. */
 static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct inq_err *err)
 {
     size_t n = x->n_ranks * x->n_steps;
-    int64_t *sums = inq_mem_zalloc(3 * n + 1, sizeof *sums);
-    size_t *start = inq_mem_zalloc(n + 3, sizeof *start);
-    int64_t *part = inq_mem_alloc((x->n_ops + 1) * sizeof *part);
-    int code = sums != NULL && start != NULL && part != NULL ? INQ_OK : no_memory(err);
-    bool done = false;
-    if (code == INQ_OK && by_ns == NULL) {
-        code = cut_silences(x, &done, err);
+    struct hosts h = {.alone = by_ns == NULL && !is_any_left(x),
+                      .left_ns = inq_mem_alloc((2 * x->n_ops + 1) * sizeof *h.left_ns),
+                      .sums = inq_mem_zalloc(3 * n + 1, sizeof *h.sums),
+                      .start = inq_mem_zalloc(n + 3, sizeof *h.start)};
+    int code = INQ_OK;
+    if (h.left_ns != NULL && h.sums != NULL && h.start != NULL) {
+        h.part = h.left_ns + x->n_ops;
+        h.level = h.sums + n;
+        h.space = h.level + n;
+        cut_hosts(x, &h, by_ns);
+    } else {
+        code = no_memory(err);
     }
-    if (code == INQ_OK && !done) {
-        int64_t *level = sums + n;
-        for (size_t i = 0; i < x->n_ops; i++) {
-            int64_t ns = host_part(x->run, i);
-            uint32_t r = x->run->g.ops[i].rank;
-            if (ns > 0) {
-                sums[r * x->n_steps + (size_t)x->run->step_of[i]] += ns;
-                x->host_ns += x->study->chosen[r] ? ns : 0;
-            }
-        }
-        sort_parts(x, start, part);
-        if (by_ns == NULL) {
-            find_levels(x, sums, start, part, level, sums + 2 * n);
-        } else {
-            lower_levels(x, sums, start, part, by_ns, level);
-        }
-        for (size_t i = 0; i < x->n_ops; i++) {
-            uint32_t r = x->run->g.ops[i].rank;
-            if (x->study->chosen[r] && inq_counterfactual_judged(x->run, i)) {
-                cut(x, i, level[r * x->n_steps + (size_t)x->run->step_of[i]]);
-            }
-        }
-    }
-    inq_mem_free(sums);
-    inq_mem_free(start);
-    inq_mem_free(part);
+    inq_mem_free(h.left_ns);
+    inq_mem_free(h.sums);
+    inq_mem_free(h.start);
     return code;
 }
 

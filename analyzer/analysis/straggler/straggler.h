@@ -92,6 +92,7 @@ struct inq_study {
     const struct inq_trace *trace;
     struct inq_step_stats cells;
     struct inq_peer_groups roles;
+    struct inq_silences silences;
     struct inq_links links;
     struct inq_counterfactual
         run;              /* n_steps 0: no graph, run.problem says why; NULL: not asked for yet */
@@ -134,8 +135,8 @@ static inline size_t inq_gain_steps_seen(const int64_t *gains_ns, size_t n, int6
     return seen;
 }
 
-/* Cells, roles and links, from the report's account; its op model is used and made. Fails with
- * INQ_NOT_FOUND without an account, INQ_NOMEM. Release it on failure too. */
+/* Cells, roles, silences and links, from the report's account; its op model is used and made. Fails
+ * with INQ_NOT_FOUND without an account, INQ_NOMEM. Release it on failure too. */
 int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
                    struct inq_report *report, struct inq_err *err);
 /* Makes the graph, once; study->run.n_steps says whether there is one that gives the record again.

@@ -34,6 +34,9 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
         code = inq_comm_only_own(trace, &study->roles, &study->cells, err);
     }
     if (code == INQ_OK) {
+        code = inq_silences_find(trace, &study->cells, &study->roles, &study->silences, err);
+    }
+    if (code == INQ_OK) {
         code = inq_links_find(trace, &study->cells, &study->links, err);
     }
     return code;
@@ -143,6 +146,7 @@ void inq_study_release(struct inq_study *study)
 {
     inq_step_stats_release(&study->cells);
     inq_peer_groups_release(&study->roles);
+    inq_silences_release(&study->silences);
     release_links(&study->links);
     inq_counterfactual_release(&study->run);
     inq_mem_free(study->chosen);

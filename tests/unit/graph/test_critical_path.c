@@ -467,9 +467,10 @@ static void host__spins_on_what_its_kernel_writes(void **state)
 }
 
 /* A loss that is printed: the copy to the host is launched while 8 ms of work run, and its call, of
- * `call_ns`, returns `late_ns` after the copy. Whether it waited for it; that copy was launched by
- * the call all the same, and at once. */
-static bool copy_is_awaited(enum inq_event_kind kind, int64_t call_ns, int64_t late_ns)
+ * `call_ns`, returns `late_ns` after the copy, on a clock that drifts. Whether it waited for it;
+ * that copy was launched by the call all the same, and at once. */
+static bool copy_is_awaited_on(int64_t drift_ppb, enum inq_event_kind kind, int64_t call_ns,
+                               int64_t late_ns)
 {
     enum { COPY_NS = 2000 };
     struct inq_shard shard;
@@ -482,6 +483,7 @@ static bool copy_is_awaited(enum inq_event_kind kind, int64_t call_ns, int64_t l
     shard.ranks[0].events.kind[1] = (uint8_t)kind;
     made_kernel(&shard, "gemm", 7, end_ns + 100000, 1000000, end_ns + 90000, INQ_NONE);
     struct inq_run *run = made_run(&shard, 1, false);
+    run->traces[0]->ranks[0].clock.drift_ppb = drift_ppb;
     assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
     size_t launched = 0;
     size_t awaited = 0;
@@ -499,6 +501,11 @@ static bool copy_is_awaited(enum inq_event_kind kind, int64_t call_ns, int64_t l
     return awaited == 1;
 }
 
+static bool copy_is_awaited(enum inq_event_kind kind, int64_t call_ns, int64_t late_ns)
+{
+    return copy_is_awaited_on(0, kind, call_ns, late_ns);
+}
+
 /* A call that takes 20 us or more and returns within 20 us of its copy's end. */
 static void host__waits_for_a_copy_to_pageable_memory(void **state)
 {
@@ -510,6 +517,16 @@ static void host__waits_for_a_copy_to_pageable_memory(void **state)
     assert_false(copy_is_awaited(INQ_EVENT_MEMCPY, 7000000, 20001));
     assert_false(copy_is_awaited(INQ_EVENT_MEMCPY, 7000000, -1)); /* asynchronous: still runs */
     assert_false(copy_is_awaited(INQ_EVENT_KERNEL, 7000000, 3000));
+}
+
+/* Starts are aligned, lengths are not: 7 ms by a clock that is 20 ppm slow last 140 ns longer. */
+static void host__waits_for_a_copy_by_a_clock_that_drifts(void **state)
+{
+    (void)state;
+    assert_true(copy_is_awaited_on(20000, INQ_EVENT_MEMCPY, 7000000, -140));
+    assert_false(copy_is_awaited_on(20000, INQ_EVENT_MEMCPY, 7000000, -141));
+    assert_false(copy_is_awaited_on(-20000, INQ_EVENT_MEMCPY, 7000000, 139));
+    assert_true(copy_is_awaited_on(-20000, INQ_EVENT_MEMCPY, 7000000, 140));
 }
 
 /* Host calls in the graph of 40 kernels in a row, launched `lead_ns` before their starts and every
@@ -596,6 +613,7 @@ int main(void)
         cmocka_unit_test(replay__gives_recorded_runs_back),
         cmocka_unit_test(host__spins_on_what_its_kernel_writes),
         cmocka_unit_test(host__waits_for_a_copy_to_pageable_memory),
+        cmocka_unit_test(host__waits_for_a_copy_by_a_clock_that_drifts),
         cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
         cmocka_unit_test(host__first_call_after_a_wait_that_began_before_the_capture),
         cmocka_unit_test(stream__waits_for_another_by_rounded_stamps),

@@ -43,8 +43,8 @@ static void expect_named(const char *call, int64_t us, const char *name)
     cell.end_ns = cell.start_ns + 3000 * US;
     assert_int_equal(inq_host_gaps_find(trace, &cells, 0, &gaps, NULL), INQ_OK);
     assert_int_equal(gaps.n, 1);
-    assert_string_equal(gaps.at[0].running == 0 ? "" : inq_trace_str(trace, gaps.at[0].running),
-                        name);
+    inq_str running = inq_host_gap_running(trace, &trace->ranks[0], &gaps.at[0]);
+    assert_string_equal(running == 0 ? "" : inq_trace_str(trace, running), name);
     inq_run_free(run);
 }
 

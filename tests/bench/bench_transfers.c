@@ -103,30 +103,34 @@ static void find_ends(struct run *run, size_t r)
     }
 }
 
-/* Whether two kernels met; `other` SYNTH_NONE: whether anybody else who did was recorded. */
-static bool met(const struct run *run, uint32_t node, uint32_t other)
+typedef bool is_wanted(const struct run *run, uint32_t node, uint32_t which);
+
+static bool is_node(const struct run *run, uint32_t node, uint32_t which)
 {
-    const struct synth_program *p = &run->synth->sim.program;
-    for (uint32_t s = p->nodes[node].first_seat; s != SYNTH_NONE; s = p->seats[s].next_of_node) {
-        const struct synth_meeting *meeting = &p->meetings[p->seats[s].meeting];
-        for (uint32_t k = meeting->first_seat; k != SYNTH_NONE; k = p->seats[k].next_of_meeting) {
-            uint32_t at = p->seats[k].node;
-            if (at != node && (other == SYNTH_NONE ? run->recorded[at] : at == other)) {
-                return true;
-            }
-        }
-    }
-    return false;
+    (void)run;
+    return node == which;
 }
 
-static bool meets_rank(const struct run *run, uint32_t node, uint32_t rank)
+static bool is_of_rank(const struct run *run, uint32_t node, uint32_t which)
+{
+    return run->node_rank[node] == (int32_t)which;
+}
+
+static bool is_recorded(const struct run *run, uint32_t node, uint32_t which)
+{
+    (void)which;
+    return run->recorded[node];
+}
+
+/* Whether a kernel met one that is wanted. */
+static bool met(const struct run *run, uint32_t node, is_wanted *is, uint32_t which)
 {
     const struct synth_program *p = &run->synth->sim.program;
     for (uint32_t s = p->nodes[node].first_seat; s != SYNTH_NONE; s = p->seats[s].next_of_node) {
         const struct synth_meeting *meeting = &p->meetings[p->seats[s].meeting];
         for (uint32_t k = meeting->first_seat; k != SYNTH_NONE; k = p->seats[k].next_of_meeting) {
             uint32_t at = p->seats[k].node;
-            if (at != node && run->node_rank[at] == (int32_t)rank) {
+            if (at != node && is(run, at, which)) {
                 return true;
             }
         }
@@ -141,9 +145,9 @@ static void check_end(struct run *run, const struct inq_member *own, const struc
     if (x->node == SYNTH_NONE) {
         return;
     }
-    if (y->node != SYNTH_NONE && met(run, x->node, y->node)) {
+    if (y->node != SYNTH_NONE && met(run, x->node, is_node, y->node)) {
         x->right = true;
-    } else if (meets_rank(run, x->node, other->rank)) {
+    } else if (met(run, x->node, is_of_rank, other->rank)) {
         x->wrong_transfer = true;
     } else {
         x->wrong_rank = true;
@@ -175,7 +179,7 @@ static struct count tally(const struct run *run)
                 continue;
             }
             bool any = end->right || end->wrong_rank || end->wrong_transfer;
-            if (!met(run, end->node, SYNTH_NONE)) {
+            if (!met(run, end->node, is_recorded, 0)) {
                 n.open++;
                 n.open_paired += any;
                 continue;
@@ -277,7 +281,7 @@ int main(int argc, char **argv)
            "wr. xfer", "alone", "open", "paired");
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
-            runs = atoi(argv[++i]);
+            runs = (int)strtol(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
             seed = strtoull(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "-v") == 0) {

@@ -74,3 +74,14 @@ void test_synth_expect_cost(const char *spec, int64_t percent)
                     truth * (100 + percent) / 100);
     test_synth_close(&t);
 }
+
+void test_synth_expect(const char *spec, const char *cls)
+{
+    struct test_synth t = test_synth_open(spec, NULL);
+
+    assert_string_equal(t.report->verdict.cls, cls);
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+    }
+    test_synth_close(&t);
+}

@@ -20,6 +20,8 @@ void test_synth_close(struct test_synth *made);
 
 /* What the judged steps lose against the same run without its faults, as a share. */
 double test_synth_lost_share(const struct test_synth *made);
+/* The verdict is of this kind, and nothing else of weight was found. */
+void test_synth_expect(const char *spec, const char *cls);
 /* The verdict is of the first planted fault's kind, and the first finding costs what that fault
  * does, give or take `percent` of it. */
 void test_synth_expect_cost(const char *spec, int64_t percent);

@@ -16,18 +16,6 @@
 
 #include <cmocka.h>
 
-/* The verdict is of this kind, and nothing else of weight was found. */
-static void expect(const char *spec, const char *cls)
-{
-    struct test_synth t = test_synth_open(spec, NULL);
-
-    assert_string_equal(t.report->verdict.cls, cls);
-    for (size_t i = 1; i < t.report->n_findings; i++) {
-        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
-    }
-    test_synth_close(&t);
-}
-
 /* The first finding of a kind, which there is. */
 static const struct inq_finding *find(const struct inq_report *report, enum inq_finding_kind kind)
 {
@@ -60,7 +48,7 @@ static void detect__healthy_pipeline_says_why_it_waits(void **state)
 static void detect__where_the_loss_is_read(void **state)
 {
     (void)state;
-    expect("dp=8,layers=4,steps=8,gz=0,wait=item", "healthy");
+    test_synth_expect("dp=8,layers=4,steps=8,gz=0,wait=item", "healthy");
     test_synth_expect_loss("dp=8,layers=4,steps=8,gz=0,wait=item,fault=slow_gpu:rank=3:factor=1.2",
                            "slow_gpu");
     test_synth_expect_loss(
@@ -97,9 +85,10 @@ static void detect__long_last_stage(void **state)
     expect_same_cost("dp=2,pp=4,p2p=args,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.4",
                      "dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.4",
                      "slow_last_stage");
-    expect("dp=2,pp=2,layers=4,labels=1,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3",
-           "slow_last_stage");
-    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3", "slow_last_stage");
+    test_synth_expect("dp=2,pp=2,layers=4,labels=1,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3",
+                      "slow_last_stage");
+    test_synth_expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3",
+                      "slow_last_stage");
 }
 
 /* Evening out stages keeps the work: it gains what the same run takes longer than one with that
@@ -136,8 +125,10 @@ static void detect__evened_stages_keep_the_work(void **state)
 static void detect__uneven_sequences(void **state)
 {
     (void)state;
-    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
-    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
+    test_synth_expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3",
+                      "sequence_imbalance");
+    test_synth_expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3",
+                      "sequence_imbalance");
 }
 
 static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
@@ -177,9 +168,10 @@ static void detect__cost_of_few_uneven_sequences(void **state)
 static void detect__uneven_sequences_are_no_ranks_with_more_work(void **state)
 {
     (void)state;
-    expect("dp=2,tp=2,pp=4,micro_batches=4,layers=4,early_recv=2,steps=11,seed=495986,gz=0,"
-           "cpu_ops=0,fault=uneven_seq:sigma=0.3",
-           "sequence_imbalance");
+    test_synth_expect(
+        "dp=2,tp=2,pp=4,micro_batches=4,layers=4,early_recv=2,steps=11,seed=495986,gz=0,"
+        "cpu_ops=0,fault=uneven_seq:sigma=0.3",
+        "sequence_imbalance");
 }
 
 /* Half of the ranks are slow, one of them twice: they are not alike, but apart from the others. */
@@ -295,9 +287,10 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
         test_synth_close(&t);
     }
     /* all at once: nobody's host in particular */
-    expect("dp=1,pp=2,layers=4,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:"
-           "delay=5ms,fault=late_host:rank=1:mode=step:every=2:delay=5ms",
-           "healthy");
+    test_synth_expect(
+        "dp=1,pp=2,layers=4,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:"
+        "delay=5ms,fault=late_host:rank=1:mode=step:every=2:delay=5ms",
+        "healthy");
 }
 
 /* Kernels vary by more than rare pauses add to a step; idle time does not. */
@@ -422,11 +415,14 @@ static void detect__bare_transfers_of_replicas_make_a_pipeline(void **state)
 static void detect__faults_of_one_rank(void **state)
 {
     (void)state;
-    expect("dp=2,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", "slow_gpu");
-    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=size", "more_work");
-    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=count",
-           "more_work");
-    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=3ms", "late_host");
+    test_synth_expect("dp=2,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2",
+                      "slow_gpu");
+    test_synth_expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=size",
+                      "more_work");
+    test_synth_expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=count",
+                      "more_work");
+    test_synth_expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=3ms",
+                      "late_host");
 }
 
 static void detect__no_late_host_in_records_that_are_cut(void **state)
@@ -440,13 +436,15 @@ static void detect__no_late_host_in_records_that_are_cut(void **state)
         assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
     }
     test_synth_close(&t);
-    expect("dp=1,pp=4,layers=8,pp_gbps=8,micro_batches=12,layer=800,pp_gbps=200,dp_gbps=150,link=5,"
-           "sigma=0.040,args=old,ts=abs,seed=7000,gz=0,cpu_ops=0,fault=cut_file:rank=0:at=0.30",
-           "damaged_input");
-    expect("dp=2,pp=4,p2p=bare,layers=8,micro_batches=12,layer=500,pp_gbps=50,dp_gbps=60,link=15,"
-           "sigma=0.005,step_sigma=0.006,host_sigma=0.4,seed=7000,gz=0,cpu_ops=0,fault=cut_file:"
-           "rank=2:at=0.30",
-           "damaged_input");
+    test_synth_expect(
+        "dp=1,pp=4,layers=8,pp_gbps=8,micro_batches=12,layer=800,pp_gbps=200,dp_gbps=150,link=5,"
+        "sigma=0.040,args=old,ts=abs,seed=7000,gz=0,cpu_ops=0,fault=cut_file:rank=0:at=0.30",
+        "damaged_input");
+    test_synth_expect(
+        "dp=2,pp=4,p2p=bare,layers=8,micro_batches=12,layer=500,pp_gbps=50,dp_gbps=60,link=15,"
+        "sigma=0.005,step_sigma=0.006,host_sigma=0.4,seed=7000,gz=0,cpu_ops=0,fault=cut_file:"
+        "rank=2:at=0.30",
+        "damaged_input");
 }
 
 /* Old records of an interleaved pipeline pair few transfers rightly: that moves no clock. */
@@ -789,8 +787,8 @@ static void detect__late_host_among_stages_of_one_replica(void **state)
     const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
     assert_non_null(strstr(host->title, "Rank 0's host launches 8.08 ms late in 2 of 8 steps"));
     test_synth_close(&t);
-    expect("dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6",
-           "healthy");
+    test_synth_expect(
+        "dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6", "healthy");
 }
 
 /* A stage of which one forward was not told apart does not take a micro-batch from all. */
@@ -878,11 +876,12 @@ static void detect__late_host_of_two_in_every_step(void **state)
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
-    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=jitter:sigma=0.05", "healthy");
-    expect("dp=4,tp=2,layers=4,gpus_per_host=2,clock=3ms,gz=0,cpu_ops=0", "healthy");
-    expect("dp=2,pp=2,layers=4,labels=1,window=ragged,gz=0,cpu_ops=0", "healthy");
-    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
-    expect("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
+    test_synth_expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=jitter:sigma=0.05", "healthy");
+    test_synth_expect("dp=4,tp=2,layers=4,gpus_per_host=2,clock=3ms,gz=0,cpu_ops=0", "healthy");
+    test_synth_expect("dp=2,pp=2,layers=4,labels=1,window=ragged,gz=0,cpu_ops=0", "healthy");
+    test_synth_expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
+    test_synth_expect("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1",
+                      "healthy");
 }
 
 /* A GPU whose clock is low spares the optimizer's kernels. Among experts with uneven work, evening

@@ -162,10 +162,9 @@ static bool parse_short(const char *text, size_t len, int64_t unit_ns, int64_t *
     }
     if (p > text + negative && p < end && *p == '.') {
         const char *point = p++;
-        while (end - p >= 8 && inq_digits_zeros(inq_digits_load(p)) == 8) {
-            p += 8;
+        for (unsigned zeros = 8; zeros == 8 && end - p >= 8; p += zeros) {
+            zeros = inq_digits_zeros(inq_digits_load(p));
         }
-        p += end - p >= 8 ? inq_digits_zeros(inq_digits_load(p)) : 0;
         if (inq_digits_read(&p, end, &frac) > most) {
             return false;
         }

@@ -223,30 +223,42 @@ static int take_transfers(const struct fix_step *job, struct fix_pipe *pipe, str
     return code;
 }
 
+/* Two neighboring stages of a replica, in a direction. */
+struct pair {
+    size_t dp;
+    bool back;
+    size_t waits;    /* the stage whose passes wait for the transfers */
+    int64_t *p2p_ns; /* of their link; NULL: there is none */
+};
+
+static struct pair pair_at(const struct fix_pipe *pipe, size_t k)
+{
+    size_t n_pairs = 2 * (pipe->n_virtual - 1);
+    size_t stage = k % n_pairs / 2;
+    size_t own = (size_t)pipe->rank_of[stage];
+    size_t next = (size_t)pipe->rank_of[stage + 1];
+    bool back = k % 2 == 1;
+    struct pair pair = {.dp = k / n_pairs, .back = back, .waits = back ? stage : stage + 1};
+    size_t link = 0;
+    if (link_of(pipe->n_ranks, back ? next : own, back ? own : next, &link)) {
+        pair.p2p_ns = &pipe->p2p_ns[pair.dp * pipe->n_ranks * 2 + link];
+    }
+    return pair;
+}
+
 /* What is left of the delays of a stage's passes besides the transfers that they wait for. Whether
  * most waited for a whole one: their receives are posted in order. */
-static bool take_from_delays(struct fix_pipe *pipe, size_t dp, size_t stage, bool back,
-                             int64_t p2p_ns)
+static bool take_from_delays(struct fix_pipe *pipe, const struct pair *pair)
 {
+    int64_t p2p_ns = *pair->p2p_ns;
     size_t whole = 0;
     for (size_t mb = 0; mb < pipe->n_microbatches; mb++) {
-        struct fix_cell *c = cell_at(pipe, dp, stage, mb);
-        int64_t *ns = back ? &c->b_delay_ns : &c->f_delay_ns;
+        struct fix_cell *c = cell_at(pipe, pair->dp, pair->waits, mb);
+        int64_t *ns = pair->back ? &c->b_delay_ns : &c->f_delay_ns;
         whole += 2 * *ns > p2p_ns;
         *ns = not_negative(*ns - p2p_ns);
     }
-    return 2 * (whole - 1) > pipe->n_microbatches - 1; /* one of them is the measured one */
-}
-
-/* The stage whose passes wait for the transfers between two neighbors in a direction, and their
- * link; false: there is none. */
-static bool link_between(const struct fix_pipe *pipe, size_t stage, bool back, size_t *waits,
-                         size_t *link)
-{
-    size_t own = (size_t)pipe->rank_of[stage];
-    size_t next = (size_t)pipe->rank_of[stage + 1];
-    *waits = back ? stage : stage + 1;
-    return link_of(pipe->n_ranks, back ? next : own, back ? own : next, link);
+    return 2 * whole > pipe->n_microbatches + 1; /* of the others: one is the measured one */
 }
 
 /* Transfers that were not recorded: nothing hides that of the first forward of a step, nor that of
@@ -255,7 +267,7 @@ static bool link_between(const struct fix_pipe *pipe, size_t stage, bool back, s
 static int take_delays(struct fix_pipe *pipe, struct inq_err *err)
 {
     size_t n_links = pipe->n_dp * pipe->n_ranks * 2;
-    size_t n_pairs = 2 * (pipe->n_virtual - 1); /* of neighbors, in a direction */
+    size_t n_pairs = pipe->n_dp * 2 * (pipe->n_virtual - 1);
     int64_t *measured = inq_mem_alloc((n_links + 1) * sizeof *measured);
     size_t n = 0;
     size_t in_order = 0;
@@ -265,28 +277,18 @@ static int take_delays(struct fix_pipe *pipe, struct inq_err *err)
     for (size_t k = 0; k < n_links; k++) {
         pipe->p2p_ns[k] = INQ_TIME_NONE;
     }
-    for (size_t k = 0; k < pipe->n_dp * n_pairs; k++) {
-        size_t dp = k / n_pairs;
-        bool back = k % 2 == 1;
-        size_t waits = 0;
-        size_t link = 0;
-        if (link_between(pipe, k % n_pairs / 2, back, &waits, &link)) {
-            size_t last = pipe->n_microbatches - 1;
-            int64_t ns = back ? cell_at(pipe, dp, waits, last)->b_delay_ns
-                              : cell_at(pipe, dp, waits, 0)->f_delay_ns;
-            int64_t *p2p_ns = &pipe->p2p_ns[dp * pipe->n_ranks * 2 + link];
-            *p2p_ns = ns > *p2p_ns ? ns : *p2p_ns; /* of chunks some may be hidden */
+    for (size_t k = 0; k < n_pairs; k++) {
+        struct pair pair = pair_at(pipe, k);
+        size_t mb = pair.back ? pipe->n_microbatches - 1 : 0;
+        const struct fix_cell *c = cell_at(pipe, pair.dp, pair.waits, mb);
+        int64_t ns = pair.back ? c->b_delay_ns : c->f_delay_ns;
+        if (pair.p2p_ns != NULL && ns > *pair.p2p_ns) { /* of chunks some may be hidden */
+            *pair.p2p_ns = ns;
         }
     }
-    for (size_t k = 0; k < pipe->n_dp * n_pairs; k++) {
-        size_t dp = k / n_pairs;
-        bool back = k % 2 == 1;
-        size_t waits = 0;
-        size_t link = 0;
-        if (link_between(pipe, k % n_pairs / 2, back, &waits, &link)) {
-            int64_t ns = pipe->p2p_ns[dp * pipe->n_ranks * 2 + link];
-            in_order += take_from_delays(pipe, dp, waits, back, ns);
-        }
+    for (size_t k = 0; k < n_pairs; k++) {
+        struct pair pair = pair_at(pipe, k);
+        in_order += pair.p2p_ns != NULL && take_from_delays(pipe, &pair);
     }
     for (size_t k = 0; k < n_links; k++) {
         measured[n] = pipe->p2p_ns[k];
@@ -294,7 +296,7 @@ static int take_delays(struct fix_pipe *pipe, struct inq_err *err)
     }
     pipe->usual_p2p_ns = inq_lower_median_i64(measured, n);
     pipe->transfers = pipe->from_delays = n > 0;
-    pipe->in_order = 2 * in_order > pipe->n_dp * n_pairs;
+    pipe->in_order = 2 * in_order > n_pairs;
     inq_mem_free(measured);
     return INQ_OK;
 }

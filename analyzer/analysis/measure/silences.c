@@ -96,14 +96,8 @@ static int64_t shortest(const int64_t *silence, size_t n)
     return least_ns;
 }
 
-/* Starts and ends of a rank's GPU work, each ascending. */
-struct busy {
-    int64_t *starts, *ends;
-    size_t n;
-};
-
 /* With room for that of any rank. */
-static int init_busy(struct busy *work, const struct inq_trace *trace, struct inq_err *err)
+static int init_busy(struct inq_busy *work, const struct inq_trace *trace, struct inq_err *err)
 {
     size_t most = 0;
 
@@ -116,7 +110,7 @@ static int init_busy(struct busy *work, const struct inq_trace *trace, struct in
                                 : inq_err_set(err, INQ_NOMEM, "no memory for %zu events", most);
 }
 
-static void load_busy(struct busy *work, const struct inq_events *events)
+static void load_busy(struct inq_busy *work, const struct inq_events *events)
 {
     work->n = 0;
     for (size_t i = 0; i < events->n; i++) {
@@ -129,19 +123,10 @@ static void load_busy(struct busy *work, const struct inq_events *events)
     inq_sort_i64(work->ends, work->n);
 }
 
-/* Whether the GPU finished all that it had just before: the host had waited for it. One that has
- * other work to do ends some of it before any call. */
-static bool is_done(const struct busy *work, int64_t ns)
-{
-    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
-    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
-    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS;
-}
-
 /* Waits for the GPU that no call says are no pauses. */
 static int drop_waits(const struct search *x, struct inq_err *err)
 {
-    struct busy work = {0};
+    struct inq_busy work = {0};
     int code = init_busy(&work, x->trace, err);
 
     for (uint32_t r = 0; code == INQ_OK && r < x->cells->n_ranks; r++) {
@@ -153,7 +138,7 @@ static int drop_waits(const struct search *x, struct inq_err *err)
                 load_busy(&work, &x->trace->ranks[r].events);
                 loaded = true;
             }
-            bool wait = pause[i] > 0 && is_done(&work, calls->start_ns[i]);
+            bool wait = pause[i] > 0 && inq_busy_until(&work, calls->start_ns[i]) != INQ_TIME_NONE;
             pause[i] = wait ? 0 : pause[i];
         }
     }

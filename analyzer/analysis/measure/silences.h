@@ -6,9 +6,26 @@
 #include "analysis/measure/step_stats.h"
 #include "analysis/measure/peer_groups.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* A host that waited for its GPU, which no call says, goes on this soon after its end. */
 #define INQ_PROMPT_NS 100000
+
+/* Starts and ends of a GPU's work, each ascending. */
+struct inq_busy {
+    int64_t *starts, *ends;
+    size_t n;
+};
+
+/* When the GPU finished all that it had, if that was just before: the host had waited for it.
+ * INQ_TIME_NONE: it was not. One that has other work to do ends some of it before any call. */
+static inline int64_t inq_busy_until(const struct inq_busy *work, int64_t ns)
+{
+    size_t ended = inq_first_from_i64(work->ends, 0, work->n, ns + 1);
+    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, ns) <= ended;
+    return idle && ns - work->ends[ended - 1] <= INQ_PROMPT_NS ? work->ends[ended - 1]
+                                                               : INQ_TIME_NONE;
+}
 
 /* All-zero is releasable. */
 struct inq_silences {

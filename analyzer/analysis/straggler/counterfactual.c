@@ -267,14 +267,8 @@ static bool is_matched(const struct inq_counterfactual *x)
 
 /* ---- waits that nobody recorded -------------------------------------------------------------- */
 
-/* Starts and ends of one rank's GPU work, each ascending. */
-struct work {
-    size_t n;
-    int64_t *starts, *ends;
-};
-
 /* By rank; the arrays are parts of two. */
-static void sort_work(const struct inq_counterfactual *x, struct work *of)
+static void sort_work(const struct inq_counterfactual *x, struct inq_busy *of)
 {
     size_t n_ranks = x->trace->n_ranks;
     size_t n_ops = x->g.graph->n_ops;
@@ -289,7 +283,7 @@ static void sort_work(const struct inq_counterfactual *x, struct work *of)
         of[r].n = 0;
     }
     for (size_t i = 0; i < n_ops; i++) {
-        struct work *work = &of[x->g.ops[i].rank];
+        struct inq_busy *work = &of[x->g.ops[i].rank];
         if (!x->g.ops[i].host) {
             work->starts[work->n] = x->g.start_ns[i];
             work->ends[work->n++] = x->g.end_ns[i];
@@ -302,19 +296,15 @@ static void sort_work(const struct inq_counterfactual *x, struct work *of)
 }
 
 /* How long the host had been idle when its GPU finished all that it had just before this call: it
- * had waited for the GPU without a call that says so. A GPU that has other work to do ends some of
- * it before any call. */
-static int64_t silent_wait(const struct inq_counterfactual *x, size_t op, const struct work *work)
+ * had waited for the GPU without a call that says so. */
+static int64_t silent_wait(const struct inq_counterfactual *x, size_t op,
+                           const struct inq_busy *work)
 {
     int64_t start = x->g.start_ns[op];
     int64_t idle_from = start - x->recorded_delay_ns[op];
-    size_t ended = inq_first_from_i64(work->ends, 0, work->n, start + 1);
-    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, start) <= ended;
-    if (!idle || x->recorded_delay_ns[op] <= INQ_PROMPT_NS) {
-        return 0;
-    }
-    int64_t end = work->ends[ended - 1];
-    return end > idle_from && start - end <= INQ_PROMPT_NS ? end - idle_from : 0;
+    int64_t end =
+        x->recorded_delay_ns[op] > INQ_PROMPT_NS ? inq_busy_until(work, start) : INQ_TIME_NONE;
+    return end != INQ_TIME_NONE && end > idle_from ? end - idle_from : 0;
 }
 
 /* Whether hosts wait for their GPUs unrecorded for so long that faster work would seem to leave
@@ -323,7 +313,7 @@ static int find_silent(const struct inq_counterfactual *x, bool *silent, struct 
 {
     size_t n_ranks = x->trace->n_ranks;
     size_t n_ops = x->g.graph->n_ops;
-    struct work *of = inq_mem_zalloc(n_ranks + 1, sizeof *of);
+    struct inq_busy *of = inq_mem_zalloc(n_ranks + 1, sizeof *of);
     int64_t *times = inq_mem_alloc((2 * n_ops + 1) * sizeof *times);
     double waited = 0.0;
     int code = of != NULL && times != NULL

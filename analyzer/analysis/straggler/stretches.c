@@ -25,19 +25,8 @@ size_t inq_stretch_of(const struct inq_repairing *x, const struct inq_stretches 
     if (t->of != NULL && t->of[op] != INQ_NONE) {
         return t->of[op];
     }
-    uint32_t call = call_of(x, op);
     size_t place = inq_repairing_place(x, op);
-    size_t low = t->start[place];
-    size_t high = t->start[place + 1] - 1;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (t->call[mid] < call) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
+    return inq_first_from_i64(t->call, t->start[place], t->start[place + 1] - 1, call_of(x, op));
 }
 
 /* A transfer between two ranks, or one that may be. */
@@ -72,35 +61,42 @@ static bool ends_stretch(const struct inq_repairing *x, const struct inq_stretch
     return *waits || inq_repairing_is(x, op, INQ_CLASS_COMM);
 }
 
-static int compare_calls(const void *a, const void *b, void *ctx)
+/* What the ends of stretches are told by, of an op that ends one, or that one ends before. */
+typedef int64_t mark(const struct inq_repairing *x, size_t op, bool before);
+
+static int64_t last_call(const struct inq_repairing *x, size_t op, bool before)
 {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    (void)ctx;
-    return (x > y) - (x < y);
+    uint32_t call = call_of(x, op);
+    return before && call > 0 ? call - 1 : call;
 }
 
-/* Calls that end the stretches of each place, ascending, UINT32_MAX last. */
-static int sort_calls(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
+static int64_t begin_ns(const struct inq_repairing *x, size_t op, bool before)
+{
+    return x->run->g.start_ns[op] - before;
+}
+
+/* The marks of what ends the stretches of each place, ascending, INT64_MAX last. */
+static int sort_marks(const struct inq_repairing *x, const struct inq_stretches *t, mark *mark_of,
+                      int64_t *marks, struct inq_err *err)
 {
     size_t n_places = x->n_ranks * x->n_steps;
     size_t *used = inq_mem_zalloc(n_places + 1, sizeof *used);
-    int code =
-        used != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
-    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
+    if (used == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
         bool waits = false;
         if (ends_stretch(x, t, i, &waits)) {
             size_t place = inq_repairing_place(x, i);
-            uint32_t call = call_of(x, i);
-            t->call[t->start[place] + used[place]++] = waits && call > 0 ? call - 1 : call;
+            marks[t->start[place] + used[place]++] = mark_of(x, i, waits);
         }
     }
-    for (size_t k = 0; code == INQ_OK && k < n_places; k++) {
-        t->call[t->start[k] + used[k]] = UINT32_MAX;
-        code = inq_sort(t->call + t->start[k], used[k], sizeof *t->call, compare_calls, NULL, err);
+    for (size_t k = 0; k < n_places; k++) {
+        marks[t->start[k] + used[k]] = INT64_MAX;
+        inq_sort_i64(marks + t->start[k], used[k]);
     }
     inq_mem_free(used);
-    return code;
+    return INQ_OK;
 }
 
 /* ---- steps without launches ------------------------------------------------------------------ */
@@ -188,33 +184,6 @@ static size_t find_like(const struct inq_repairing *x, const struct inq_stretche
     return like;
 }
 
-/* Begins of what ends the stretches of each place, ascending, INT64_MAX last. NULL: no memory. */
-static int64_t *list_begins(const struct inq_repairing *x, const struct inq_stretches *t)
-{
-    size_t n_places = x->n_ranks * x->n_steps;
-    int64_t *begin_ns = inq_mem_alloc((t->start[n_places] + 1) * sizeof *begin_ns);
-    for (size_t k = 0; begin_ns != NULL && k < t->start[n_places]; k++) {
-        begin_ns[k] = INT64_MAX;
-    }
-    size_t *used = inq_mem_zalloc(n_places + 1, sizeof *used);
-    for (size_t i = 0; begin_ns != NULL && used != NULL && i < x->n_ops; i++) {
-        bool waits = false;
-        if (ends_stretch(x, t, i, &waits)) {
-            size_t place = inq_repairing_place(x, i);
-            begin_ns[t->start[place] + used[place]++] = x->run->g.start_ns[i] - waits;
-        }
-    }
-    for (size_t k = 0; begin_ns != NULL && used != NULL && k < n_places; k++) {
-        inq_sort_i64(begin_ns + t->start[k], used[k]);
-    }
-    if (used == NULL) {
-        inq_mem_free(begin_ns);
-        begin_ns = NULL;
-    }
-    inq_mem_free(used);
-    return begin_ns;
-}
-
 /* A rank that does other work than its peers has no step to borrow from: its kernels are in the
  * stretch that the communication ends which begins next. The others wait for such a rank, so that
  * its communication begins as soon as its compute lets it. */
@@ -229,24 +198,23 @@ static int order_by_begin(const struct inq_repairing *x, struct inq_stretches *t
     if (place == n_places) {
         return INQ_OK;
     }
-    int64_t *begin_ns = list_begins(x, t);
-    if (begin_ns == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
-    }
-    for (; place < n_places; place++) {
+    int64_t *begins = inq_mem_alloc((t->start[n_places] + 1) * sizeof *begins);
+    int code = begins != NULL ? sort_marks(x, t, begin_ns, begins, err)
+                              : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    for (; code == INQ_OK && place < n_places; place++) {
         if (!t->blind[place] || !x->study->chosen[place / x->n_steps]) {
             continue;
         }
         for (size_t k = o->start[place]; k < o->start[place + 1]; k++) {
             int64_t after_ns = x->run->g.start_ns[o->op[k]] + 1;
-            t->of[o->op[k]] = (uint32_t)inq_first_from_i64(begin_ns, t->start[place],
+            t->of[o->op[k]] = (uint32_t)inq_first_from_i64(begins, t->start[place],
                                                            t->start[place + 1] - 1, after_ns);
         }
         t->blind[place] = false;
         t->by_begin = true;
     }
-    inq_mem_free(begin_ns);
-    return INQ_OK;
+    inq_mem_free(begins);
+    return code;
 }
 
 /* A rank does the same work in each step, and ranks of a role do the same: where launches are
@@ -318,7 +286,7 @@ int inq_stretches_find(const struct inq_repairing *x, bool by_waits, struct inq_
     if (t->call == NULL || t->at == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
     }
-    int code = sort_calls(x, t, err);
+    int code = sort_marks(x, t, last_call, t->call, err);
     if (code == INQ_OK && blind) {
         code = borrow(x, t, err);
     }

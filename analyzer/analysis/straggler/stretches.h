@@ -14,8 +14,8 @@ struct inq_stretch {
 };
 
 struct inq_stretches {
-    size_t *start;  /* [n_ranks * n_steps + 1] first stretch of each rank's step */
-    uint32_t *call; /* by stretch: the last one in it; UINT32_MAX: the step ends it */
+    size_t *start; /* [n_ranks * n_steps + 1] first stretch of each rank's step */
+    int64_t *call; /* by stretch: the last one in it; INT64_MAX: the step ends it */
     struct inq_stretch *at;
     bool by_waits; /* compute that waits for another stage begins a stretch, too */
     bool *blind;   /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */

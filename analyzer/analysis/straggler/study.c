@@ -107,16 +107,13 @@ int inq_study_simulate(struct inq_study *study, struct inq_err *err)
 static bool has_role(const struct inq_study *study, const struct inq_candidate *candidate,
                      uint32_t rank)
 {
-    size_t all = 0;
+    uint32_t role = study->roles.of[rank];
     size_t own = 0;
 
-    for (size_t r = 0; r < study->trace->n_ranks; r++) {
-        all += study->roles.of[r] == study->roles.of[rank];
-    }
     for (size_t k = 0; k < candidate->n_ranks; k++) {
-        own += study->roles.of[candidate->ranks[k]] == study->roles.of[rank];
+        own += study->roles.of[candidate->ranks[k]] == role;
     }
-    return own == all;
+    return own == study->roles.members[role];
 }
 
 /* Larger kernels on all of a stage are how the work is divided. */

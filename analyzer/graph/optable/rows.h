@@ -29,9 +29,8 @@ struct inq_op_rows {
 };
 
 /* The pipeline of a recorded run without labels: forwards and backwards by annotation, or by thread
- * and transfers. `transfers`: they are rows, too, where all are
- * understood, by their streams where kernels do not say which way they went. n == 0 when it is no
- * pipeline that can be recognized. */
+ * and transfers. `transfers`: they are rows, too, where all are understood, by their streams where
+ * kernels do not say which way they went. n == 0 when it is no pipeline that can be recognized. */
 int inq_op_rows_from_run(const struct inq_trace *trace, bool transfers, struct inq_op_rows *rows,
                          struct inq_err *err);
 

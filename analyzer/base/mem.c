@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -235,6 +236,25 @@ void *inq_mem_alloc(size_t size)
         return NULL;
     }
     return count(malloc(size > 0 ? size : 1), 0, size);
+}
+
+void *inq_mem_alloc_long(size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    enum { LARGE_PAGE = 2 << 20 }; /* of x86 and of Arm with small pages of 4 KiB */
+    if (size >= LARGE_PAGE / 4 * 3 && size <= SIZE_MAX / 2) { /* the rest of a page is no loss */
+        if (should_fail() || !may_take(size)) {
+            return NULL;
+        }
+        size_t whole = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+        void *ptr = aligned_alloc(LARGE_PAGE, whole);
+        if (ptr != NULL) {
+            (void)madvise(ptr, whole, MADV_HUGEPAGE); /* without, it is only slower */
+        }
+        return count(ptr, 0, size);
+    }
+#endif
+    return inq_mem_alloc(size);
 }
 
 void *inq_mem_zalloc(size_t n, size_t size)

@@ -304,9 +304,22 @@ static void move_to(struct document *d, const char *p)
     d->window.p += p - d->window.p;
 }
 
+/* The first events of a file say little of the rest. */
+static void expect_rows(struct document *d)
+{
+    enum { SAMPLE_BYTES = 2 << 20 };
+    const struct inq_source *source = d->window.source;
+    uint64_t size;
+    (void)inq_source_is_file(source, &size);
+    if (size > 0 && inq_source_delivered(source) >= SAMPLE_BYTES) {
+        inq_rank_make_room(d->k.rank, (double)inq_source_consumed(source) / (double)size);
+    }
+}
+
 /* Doubles what is in memory of the thing at the cursor. */
 static int grow(struct document *d)
 {
+    expect_rows(d);
     size_t have = (size_t)(d->window.end - d->window.p);
     return inq_window_more(&d->window, have < 256 ? 256 : have, d->err);
 }

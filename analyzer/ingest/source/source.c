@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RING_SLOTS = 6, WAKE_FREE = 3 };
+enum { RING_SLOTS = 12, WAKE_FREE = 6, WAKE_READY = 6 };
 static const size_t DEFAULT_CHUNK = (size_t)256 << 10;
 
 /* One chunk: HEADROOM, then `n` of chunk_size bytes, then PADDING. */
@@ -39,6 +39,7 @@ struct inq_source {
     atomic_uint_fast64_t consumed;
 
     size_t chunk_size, n_slots;
+    char *memory; /* of all slots */
     struct slot slots[RING_SLOTS];
     bool started, held; /* the consumer holds the slot `taken - 1` */
     pthread_t thread;
@@ -158,7 +159,8 @@ static void fill_next(struct inq_source *source)
     pthread_mutex_lock(&source->mutex);
     slot->ready = true;
     source->ended = source->ended || slot->code != INQ_OK || slot->n < source->chunk_size;
-    if (source->consumer_waits) {
+    bool enough = source->ended || source->claimed - source->taken >= WAKE_READY;
+    if (source->consumer_waits && enough) {
         pthread_cond_signal(&source->filled_some);
     }
 }
@@ -225,13 +227,15 @@ static int start(struct inq_source *source, struct inq_err *err)
     if (source->started) {
         return INQ_OK;
     }
+    enum { LINE = 64 };
+    size_t size = INQ_SOURCE_HEADROOM + source->chunk_size + INQ_SOURCE_PADDING;
+    size = (size + LINE - 1) / LINE * LINE;
+    source->memory = inq_mem_alloc_long(source->n_slots * size);
+    if (source->memory == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
+    }
     for (size_t i = 0; i < source->n_slots; i++) {
-        size_t size = INQ_SOURCE_HEADROOM + source->chunk_size + INQ_SOURCE_PADDING;
-        char *memory = inq_mem_alloc(size);
-        if (memory == NULL) {
-            return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
-        }
-        source->slots[i].memory = memory;
+        source->slots[i].memory = source->memory + i * size;
     }
     /* slower without, but works */
     source->has_thread =
@@ -546,9 +550,9 @@ void inq_source_close(struct inq_source *source)
         (void)pthread_join(source->thread, NULL);
     }
     for (size_t i = 0; i < RING_SLOTS; i++) {
-        inq_mem_free(source->slots[i].memory);
         inq_mem_free(source->slots[i].note);
     }
+    inq_mem_free(source->memory);
     inq_mem_free(source->head);
     inq_unpack_close(&source->unpack);
     pthread_cond_destroy(&source->freed_some);

@@ -671,40 +671,6 @@ static void find_span(struct inq_rank *rank)
     }
 }
 
-/* Gives back what growing left over; a column that cannot shrink stays as it is. */
-static void shrink(void *ptr_to_ptr, size_t n, size_t size)
-{
-    void *column;
-    memcpy(&column, ptr_to_ptr, sizeof column); /* any object pointer type */
-    void *smaller = column != NULL && n > 0 ? inq_mem_realloc(column, n * size) : NULL;
-    if (smaller != NULL) {
-        memcpy(ptr_to_ptr, &smaller, sizeof smaller);
-    }
-}
-
-static void shrink_rank(struct inq_rank *rank)
-{
-    struct inq_events *e = &rank->events;
-    shrink(&e->start_ns, e->n, sizeof *e->start_ns);
-    shrink(&e->dur_ns, e->n, sizeof *e->dur_ns);
-    shrink(&e->name, e->n, sizeof *e->name);
-    shrink(&e->lane, e->n, sizeof *e->lane);
-    shrink(&e->call, e->n, sizeof *e->call);
-    shrink(&e->comm, e->n, sizeof *e->comm);
-    shrink(&e->label, e->n, sizeof *e->label);
-    shrink(&e->launch, e->n, sizeof *e->launch);
-    shrink(&e->kind, e->n, sizeof *e->kind);
-    shrink(&e->cls, e->n, sizeof *e->cls);
-    e->cap = e->n;
-    struct inq_calls *c = &rank->calls;
-    shrink(&c->start_ns, c->n, sizeof *c->start_ns);
-    shrink(&c->dur_ns, c->n, sizeof *c->dur_ns);
-    shrink(&c->name, c->n, sizeof *c->name);
-    shrink(&c->lane, c->n, sizeof *c->lane);
-    shrink(&c->correlation, c->n, sizeof *c->correlation);
-    c->cap = c->n;
-}
-
 static int finalize_rank(const struct inq_shard *shard, struct inq_rank *rank,
                          struct inq_damage *damage, struct inq_err *err)
 {
@@ -751,7 +717,7 @@ static int finish_rank(struct inq_rank *rank, struct inq_err *err)
     }
     memset(e->step, 0xff, e->n * sizeof *e->step); /* INQ_NONE */
     find_span(rank);
-    shrink_rank(rank);
+    inq_rank_shrink(rank);
     return INQ_OK;
 }
 

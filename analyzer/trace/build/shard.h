@@ -11,9 +11,9 @@
 #include "inquest/redact.h"
 #include "trace/build/group_ranks.h"
 #include "trace/build/launches.h"
+#include "trace/build/rows.h"
 
-/* Bounds on what a hostile file can make us hold. */
-#define INQ_MAX_ROWS   ((size_t)1 << 31)
+/* Bounds on what a hostile file can make us hold; of rows: INQ_MAX_ROWS. */
 #define INQ_MAX_LANES  ((size_t)1 << 20)
 #define INQ_MAX_GROUPS ((size_t)1 << 20)
 
@@ -48,8 +48,6 @@ void inq_shard_release(struct inq_shard *shard);
  * INQ_NOMEM. */
 int inq_redact_shard(struct inq_redaction *redaction, struct inq_shard *shard, bool learn,
                      struct inq_err *err);
-/* Frees a rank's columns and tables. */
-void inq_rank_release(struct inq_rank *rank);
 
 /* Appends a rank with everything unknown; *index gets its place (pointers into ranks move). */
 int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err *err);
@@ -66,40 +64,6 @@ void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64
 /* Finds the lane (kind, device, id) or appends it. */
 int inq_rank_lane(struct inq_rank *rank, enum inq_lane_kind kind, int32_t device, int64_t id,
                   uint32_t *index, struct inq_err *err);
-
-struct inq_event_row {
-    int64_t start_ns, dur_ns;
-    inq_str name;
-    uint32_t lane;
-    uint32_t call;   /* before sealing: the low 32 bits of the correlation id, INQ_NONE for none */
-    uint32_t comm;   /* INQ_NONE for none */
-    uint32_t label;  /* INQ_NONE for none */
-    uint32_t launch; /* of the shard's launches; 0: not recorded */
-    enum inq_event_kind kind;
-    enum inq_op_class cls;
-};
-
-int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, struct inq_err *err);
-/* Room for one more call. */
-int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err);
-/* Inline: traces have as many calls as all else that is kept of them. */
-static inline int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns,
-                                    inq_str name, uint32_t lane, int64_t correlation,
-                                    struct inq_err *err)
-{
-    struct inq_calls *c = &rank->calls;
-    int code = c->n < c->cap ? INQ_OK : inq_rank_grow_calls(rank, err);
-    if (code != INQ_OK) {
-        return code;
-    }
-    size_t i = c->n++;
-    c->start_ns[i] = start_ns;
-    c->dur_ns[i] = dur_ns;
-    c->name[i] = name;
-    c->lane[i] = lane;
-    c->correlation[i] = correlation;
-    return INQ_OK;
-}
 
 int inq_rank_add_note(struct inq_rank *rank, const struct inq_note *note, struct inq_err *err);
 /* Readers give a communication kernel a comm row with its external_id even when the event says

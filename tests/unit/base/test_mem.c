@@ -157,6 +157,36 @@ static void mem__limit_is_met_to_the_byte(void **state)
     inq_mem_set_limit(0);
 }
 
+/* Long blocks are asked for, counted and refused as others are; from 1.5 MiB on they begin where a
+ * large page does. */
+static void mem__long_blocks_lie_on_large_pages(void **state)
+{
+    (void)state;
+    const size_t page = 2 << 20;
+    const size_t sizes[] = {0, 100, page / 4 * 3 - 1, page / 4 * 3, page, page + 1, 5 * page};
+    uint64_t before = inq_mem_held();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *block = inq_mem_alloc_long(sizes[i]);
+        assert_non_null(block);
+        assert_true(inq_mem_held() >= before + sizes[i]);
+        memset(block, 1, sizes[i]);
+        if (sizes[i] >= page / 4 * 3) {
+            assert_int_equal((uintptr_t)block % page, 0);
+        }
+        block = inq_mem_realloc(block, 50);
+        assert_non_null(block);
+        assert_true(sizes[i] == 0 || (block[0] == 1 && block[49] == 1));
+        inq_mem_free(block);
+        assert_int_equal(inq_mem_held(), before);
+    }
+    inq_mem_fail_after(1);
+    assert_null(inq_mem_alloc_long(page));
+    inq_mem_set_limit(before + page - 1);
+    assert_null(inq_mem_alloc_long(page));
+    inq_mem_set_limit(0);
+    assert_null(inq_mem_alloc_long(SIZE_MAX));
+}
+
 static void error__says_how_much_memory_is_missing(void **state)
 {
     (void)state;
@@ -258,6 +288,7 @@ int main(void)
         cmocka_unit_test(size__is_told_in_its_unit),
         cmocka_unit_test(mem__is_held_to_the_limit),
         cmocka_unit_test(mem__limit_is_met_to_the_byte),
+        cmocka_unit_test(mem__long_blocks_lie_on_large_pages),
         cmocka_unit_test(error__says_how_much_memory_is_missing),
         cmocka_unit_test(budget__address_space_bounds_threads_and_memory),
     };

@@ -250,6 +250,8 @@ void *inq_mem_alloc_long(size_t size)
         void *ptr = aligned_alloc(LARGE_PAGE, whole);
         if (ptr != NULL) {
             (void)madvise(ptr, whole, MADV_HUGEPAGE); /* without, it is only slower */
+        } else {
+            ptr = malloc(size); /* which asks for less address space */
         }
         return count(ptr, 0, size);
     }

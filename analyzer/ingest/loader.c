@@ -65,6 +65,8 @@ static void count(atomic_uint_fast64_t *shared, uint64_t *own, uint64_t now)
     *own = now;
 }
 
+/* Rows, not the room for more of them: that is no memory yet, and there is as much of it as the
+ * producer of a source was ahead, while where reading stops must be the same each time. */
 static uint64_t rank_bytes(const struct inq_rank *rank)
 {
     const struct inq_events *events = &rank->events;
@@ -76,7 +78,7 @@ static uint64_t rank_bytes(const struct inq_rank *rank)
         event += sizeof(uint32_t);
     }
     uint64_t call = 3 * sizeof(int64_t) + 2 * sizeof(uint32_t);
-    return events->cap * event + rank->calls.cap * call + rank->cap_lanes * sizeof *rank->lanes +
+    return events->n * event + rank->calls.n * call + rank->cap_lanes * sizeof *rank->lanes +
            rank->cap_notes * sizeof *rank->notes + rank->cap_comms * sizeof *rank->comms +
            rank->cap_labels * sizeof *rank->labels;
 }

@@ -229,13 +229,14 @@ static int start(struct inq_source *source, struct inq_err *err)
     }
     enum { LINE = 64 };
     size_t size = INQ_SOURCE_HEADROOM + source->chunk_size + INQ_SOURCE_PADDING;
-    size = (size + LINE - 1) / LINE * LINE;
-    source->memory = inq_mem_alloc_long(source->n_slots * size);
+    size_t step = (size + LINE - 1) / LINE * LINE;
+    /* none behind the last: sanitizers see who reads on */
+    source->memory = inq_mem_alloc_long((source->n_slots - 1) * step + size);
     if (source->memory == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
     }
     for (size_t i = 0; i < source->n_slots; i++) {
-        source->slots[i].memory = source->memory + i * size;
+        source->slots[i].memory = source->memory + i * step;
     }
     /* slower without, but works */
     source->has_thread =

@@ -81,21 +81,55 @@ static size_t row_bytes(const struct column *columns, size_t n)
     return bytes;
 }
 
-/* Gives the table a block of `cap` rows. On failure it stays as it was. */
-static int move_to_block(const struct column *columns, size_t n, size_t rows, size_t cap,
-                         struct inq_err *err)
+/* When there is no memory for a second block beside the first: a little more in its place, as much
+ * as memory that is three quarters full still has. */
+static int grow_in_place(const struct column *columns, size_t n, size_t *cap, struct inq_err *err)
 {
-    if (rows >= cap) {
-        return inq_err_set(err, INQ_LIMIT, "more than %zu rows", cap);
+    enum { PART = 8 };
+    size_t rows = *cap;
+    size_t wanted = rows + rows / PART + 1;
+    char *old = column_at(&columns[0]);
+    size_t from[EVENT_COLUMNS];
+    bool inside[EVENT_COLUMNS];
+    size_t end = 0;
+    for (size_t i = 0; i < n; i++) {
+        from[i] = end;
+        inside[i] = (uintptr_t)column_at(&columns[i]) == (uintptr_t)old + end;
+        end += inside[i] ? rows * columns[i].elem : 0;
     }
-    size_t bytes = cap * row_bytes(columns, n);
-    char *block = inq_mem_alloc_long(bytes);
+    size_t bytes = wanted * row_bytes(columns, n);
+    char *block = inq_mem_realloc(old, bytes);
     if (block == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu bytes", bytes);
     }
+    for (size_t i = n; i-- > 0;) { /* each goes behind where those before it lie */
+        char *to = block + wanted * row_bytes(columns, i);
+        memmove(to, inside[i] ? block + from[i] : column_at(&columns[i]), rows * columns[i].elem);
+        memcpy(columns[i].ptr_to_ptr, &to, sizeof to);
+    }
+    *cap = wanted;
+    return INQ_OK;
+}
+
+/* Gives the table a block of `wanted` rows, or of some more than it has when it is full and there
+ * is no memory for so many. On failure it stays as it was. */
+static int move_to_block(const struct column *columns, size_t n, size_t rows, size_t *cap,
+                         size_t wanted, struct inq_err *err)
+{
+    if (rows >= wanted) {
+        return inq_err_set(err, INQ_LIMIT, "more than %zu rows", wanted);
+    }
+    size_t bytes = wanted * row_bytes(columns, n);
+    char *block = inq_mem_alloc_long(bytes);
+    if (block == NULL) {
+        return rows > 0 && rows == *cap
+                   ? grow_in_place(columns, n, cap, err)
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu bytes", bytes);
+    }
     void *old = column_at(&columns[0]);
-    move_columns(columns, n, rows, cap, block);
+    move_columns(columns, n, rows, wanted, block);
     inq_mem_free(old);
+    *cap = wanted;
     return INQ_OK;
 }
 
@@ -114,28 +148,25 @@ static uint32_t *separate(const struct inq_events *e, uint32_t *optional)
     return at > (uintptr_t)e->comm && at < (uintptr_t)e->kind ? NULL : optional;
 }
 
-static int grow_events(struct inq_events *e, size_t cap, struct inq_err *err)
+static int grow_events(struct inq_events *e, size_t wanted, struct inq_err *err)
 {
     struct column columns[EVENT_COLUMNS];
     size_t n = list_event_columns(e, columns);
     uint32_t *label = separate(e, e->label);
     uint32_t *launch = separate(e, e->launch);
-    int code = move_to_block(columns, n, e->n, cap, err);
+    int code = move_to_block(columns, n, e->n, &e->cap, wanted, err);
     if (code == INQ_OK) {
         inq_mem_free(label);
         inq_mem_free(launch);
-        e->cap = cap;
     }
     return code;
 }
 
-static int grow_calls(struct inq_calls *c, size_t cap, struct inq_err *err)
+static int grow_calls(struct inq_calls *c, size_t wanted, struct inq_err *err)
 {
     struct column columns[CALL_COLUMNS];
     size_t n = list_call_columns(c, columns);
-    int code = move_to_block(columns, n, c->n, cap, err);
-    c->cap = code == INQ_OK ? cap : c->cap;
-    return code;
+    return move_to_block(columns, n, c->n, &c->cap, wanted, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -386,6 +386,39 @@ static void ingest__memory_limit_is_no_damage_of_the_file(void **state)
     test_remove_folder(folder);
 }
 
+/* All events come in the first third of the file: room for as many in the rest takes none of the
+ * limit, which holds for twice what there are. */
+static void ingest__memory_limit_is_not_met_by_room(void **state)
+{
+    (void)state;
+    enum { EVENTS = 40000, PADS = 100, PAD = 64 << 10, ROW = 46 };
+    char folder[TEST_PATH];
+    char path[TEST_PATH + 64];
+    test_make_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/rank0.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file, "%s0}, \"traceEvents\": [{}", kineto_start);
+    for (int i = 0; i < EVENTS; i++) {
+        (void)fprintf(file,
+                      ", {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": %d, "
+                      "\"dur\": 1, \"tid\": 7}",
+                      2 * i);
+    }
+    for (int i = 0; i < PADS; i++) {
+        (void)fprintf(file, ", {\"ph\": \"i\", \"name\": \"%0*d\"}", PAD, i);
+    }
+    (void)fprintf(file, "]}");
+    assert_int_equal(fclose(file), 0);
+    struct inq_ingest_options options = {.jobs = 1, .memory_limit = UINT64_C(2) * EVENTS * ROW};
+    const char *paths = folder;
+    struct inq_run *run = ingest_with(&paths, 1, &options);
+    assert_int_equal(events_of(run), EVENTS);
+    assert_int_equal(run->traces[0]->files[0].damage.count[INQ_DAMAGE_LIMIT], 0);
+    inq_run_free(run);
+    test_remove_folder(folder);
+}
+
 static void ingest__memory_limit_holds_for_databases(void **state)
 {
     (void)state;
@@ -750,6 +783,7 @@ int main(void)
         cmocka_unit_test(ingest__nothing_to_read_is_no_error),
         cmocka_unit_test(ingest__memory_limit_cuts_and_says_so),
         cmocka_unit_test(ingest__memory_limit_is_no_damage_of_the_file),
+        cmocka_unit_test(ingest__memory_limit_is_not_met_by_room),
         cmocka_unit_test(ingest__memory_limit_holds_for_databases),
         cmocka_unit_test(ingest__reports_progress_to_the_end),
         cmocka_unit_test(ingest__can_be_interrupted),

@@ -176,6 +176,33 @@ static void room__is_not_made_without_memory(void **state)
     }
 }
 
+/* Memory for half as many rows again, but for no second table beside the first: rows come all the
+ * same. Optional columns lie in the block, apart from it, or are missing. */
+static void rows__grow_in_place_when_memory_is_short(void **state)
+{
+    (void)state;
+    enum { FULL = 121, MORE = 130, ALL = 200 }; /* 121: rows of a full table */
+    static const uint32_t firsts[] = {0, FULL - 1, UINT32_MAX};
+    const size_t n = sizeof firsts / sizeof *firsts;
+    for (size_t i = 0; i < n * n; i++) {
+        uint32_t label = firsts[i / n];
+        uint32_t launch = firsts[i % n];
+        struct inq_rank rank = {0};
+        uint64_t before = inq_mem_held();
+        add(&rank, 0, FULL, label, launch);
+        assert_int_equal(rank.events.cap, FULL);
+        assert_int_equal(rank.calls.cap, FULL);
+        uint64_t now = inq_mem_held();
+        inq_mem_set_limit(now + (now - before) / 2);
+        add(&rank, FULL, MORE, label, launch);
+        inq_mem_set_limit(0);
+        assert_rows(&rank, MORE, label, launch);
+        add(&rank, MORE, ALL, label, launch);
+        assert_rows(&rank, ALL, label, launch);
+        inq_rank_release(&rank);
+    }
+}
+
 /* Every allocation fails once: rows are there or not, and those that are stay. */
 static void memory__runs_out_anywhere(void **state)
 {
@@ -213,6 +240,7 @@ int main(void)
         cmocka_unit_test(room__is_at_most_eight_times_the_rows),
         cmocka_unit_test(room__is_made_for_a_quarter_more_at_least),
         cmocka_unit_test(room__is_not_made_without_memory),
+        cmocka_unit_test(rows__grow_in_place_when_memory_is_short),
         cmocka_unit_test(memory__runs_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,8 @@ enum {
 static const int64_t TOGETHER_NS = 8000;
 /* Replicas are no further apart; a difference that is off by as much is no other one. */
 static const int64_t ELSEWHERE_NS = 100000;
+/* Ends further from zero are left out: how far two differences are apart would not fit. */
+static const int64_t FURTHEST_NS = INT64_MAX / 4;
 
 struct end {
     int64_t end_ns, step;
@@ -38,7 +40,7 @@ struct end {
 
 /* Ends on one stream of a rank, in one channel: as a rule what it has with one other rank. */
 struct line {
-    uint32_t channel, rank, lane;
+    uint32_t channel, lane;
     size_t n, cap;
     struct end *at;
 };
@@ -117,16 +119,20 @@ static int add_side(struct join *j, uint32_t channel, const struct inq_side *sid
     int code = INQ_OK;
     for (size_t i = 0; i < side->n && code == INQ_OK; i++) {
         const struct inq_comm_row *row = &side->rows[i];
-        struct line like = {channel, side->rank, rank->events.lane[row->event], 0, 0, NULL};
+        struct line like = {channel, rank->events.lane[row->event], 0, 0, NULL};
         struct line *line = NULL;
+        int64_t start_ns = inq_clock_common_ns(clock, row->start_ns);
+        int64_t end_ns = start_ns + row->end_ns - row->start_ns;
+        if (end_ns > FURTHEST_NS || end_ns < -FURTHEST_NS) {
+            continue;
+        }
         code = find_line(j, part, from, &like, &line);
         if (code == INQ_OK) {
             code = inq_mem_grow(&line->at, &line->cap, line->n + 1, sizeof *line->at, INQ_NONE,
                                 j->err);
         }
         if (code == INQ_OK) {
-            int64_t start_ns = inq_clock_common_ns(clock, row->start_ns);
-            line->at[line->n++] = (struct end){start_ns + row->end_ns - row->start_ns, row->step};
+            line->at[line->n++] = (struct end){end_ns, row->step};
             j->longest = line->n > j->longest ? line->n : j->longest;
         }
     }

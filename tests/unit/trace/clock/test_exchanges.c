@@ -543,6 +543,28 @@ static void hostile__all_at_once(void **state)
     assert_int_equal(moved(made), 0);
 }
 
+/* Ends as far apart as readers let them be do not count beyond a quarter of what a number holds. */
+static void hostile__furthest_times(void **state)
+{
+    (void)state;
+    for (int64_t more_ns = 0; more_ns <= 1; more_ns++) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            struct made *made = made_parts(2);
+            int64_t at_ns[13];
+            some_times(at_ns, 12, 1);
+            add_earlier(made, 0, 0, at_ns, 12, sign * (HOUR - INT64_MAX / 4 + 60 * MS));
+            add_earlier(made, 1, 0, at_ns, 12, sign * (INT64_MAX / 4 - HOUR - 60 * MS));
+            for (int i = 0; i < 12; i++) {
+                at_ns[i] = (i % 2 == 0 ? 1 : -1) * (INT64_MAX / 4 + more_ns);
+            }
+            add(made, 0, 1, at_ns, 12);
+            add(made, 1, 1, at_ns + 1, 11);
+            int64_t later_ns = sign * 2 * (INT64_MAX / 4 - HOUR - 60 * MS);
+            assert_int_equal(moved(made), more_ns > 0 ? later_ns : 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +592,7 @@ int main(void)
         cmocka_unit_test(limit__candidates),
         cmocka_unit_test(hostile__of_no_length),
         cmocka_unit_test(hostile__all_at_once),
+        cmocka_unit_test(hostile__furthest_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

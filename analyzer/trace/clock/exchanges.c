@@ -17,9 +17,10 @@
 enum {
     MOST_PARTS = 32, /* every two are compared: 496 times */
     MOST_LINES = 48, /* of a part that vote: replicas say the same */
-    LEAST_LINES = 4,
+    LEAST_LINES = 4, /* of a part that is larger: fewer may all be of ranks at one end of it */
     MOST_LOOKED_AT = 1 << 16, /* lines that are compared with one another */
-    MOST_ENDS = 24,           /* of a line that vote */
+    MOST_ENDS = 24,           /* of a line that vote: four times what it takes to be believed */
+    LEAST_PAIRS = 2,          /* one pairs with one of any other line, wherever that is */
     CANDIDATES = 16,          /* work that repeats ends together one repetition off as well */
     LEAST_WEIGHT = 6,         /* more than anywhere else: a few end together by chance */
     MOST_OF_PARTS = 9, /* of PARTNER_PARTS: of a stream's ends that pair: half, but for a few */
@@ -30,6 +31,8 @@ enum {
 static const int64_t TOGETHER_NS = 8000;
 /* Replicas are no further apart; a difference that is off by as much is no other one. */
 static const int64_t ELSEWHERE_NS = 100000;
+/* Ends further from zero are left out: how far two differences are apart would not fit. */
+static const int64_t FURTHEST_NS = INT64_MAX / 4;
 
 struct end {
     int64_t end_ns, step;
@@ -37,7 +40,7 @@ struct end {
 
 /* Ends on one stream of a rank, in one channel: as a rule what it has with one other rank. */
 struct line {
-    uint32_t channel, rank, lane;
+    uint32_t channel, lane;
     size_t n, cap;
     struct end *at;
 };
@@ -116,16 +119,20 @@ static int add_side(struct join *j, uint32_t channel, const struct inq_side *sid
     int code = INQ_OK;
     for (size_t i = 0; i < side->n && code == INQ_OK; i++) {
         const struct inq_comm_row *row = &side->rows[i];
-        struct line like = {channel, side->rank, rank->events.lane[row->event], 0, 0, NULL};
+        struct line like = {channel, rank->events.lane[row->event], 0, 0, NULL};
         struct line *line = NULL;
+        int64_t start_ns = inq_clock_common_ns(clock, row->start_ns);
+        int64_t end_ns = start_ns + row->end_ns - row->start_ns;
+        if (end_ns > FURTHEST_NS || end_ns < -FURTHEST_NS) {
+            continue;
+        }
         code = find_line(j, part, from, &like, &line);
         if (code == INQ_OK) {
             code = inq_mem_grow(&line->at, &line->cap, line->n + 1, sizeof *line->at, INQ_NONE,
                                 j->err);
         }
         if (code == INQ_OK) {
-            int64_t start_ns = inq_clock_common_ns(clock, row->start_ns);
-            line->at[line->n++] = (struct end){start_ns + row->end_ns - row->start_ns, row->step};
+            line->at[line->n++] = (struct end){end_ns, row->step};
             j->longest = line->n > j->longest ? line->n : j->longest;
         }
     }
@@ -207,7 +214,7 @@ static size_t weigh(const struct line *x, const struct line *y, size_t n, int64_
     size_t fewer = a < b ? a : b;
     size_t half =
         (x->n < y->n ? x->n : y->n) / 2; /* what was recorded together is chance if less */
-    bool partners = n > 0 && fewer >= half && n * PARTNER_PARTS >= fewer * MOST_OF_PARTS;
+    bool partners = n >= LEAST_PAIRS && fewer >= half && n * PARTNER_PARTS >= fewer * MOST_OF_PARTS;
     return partners ? n * n / fewer : 0;
 }
 
@@ -240,15 +247,23 @@ static size_t weigh_all(struct join *j, const struct part *x, const struct part 
 
 /* ---- two parts ------------------------------------------------------------------------------- */
 
+/* Whether a difference is another than that of `but`; NULL: in any case. */
+static bool is_elsewhere(int64_t later_ns, const struct candidate *but)
+{
+    return but == NULL || llabs(later_ns - but->later_ns) > ELSEWHERE_NS;
+}
+
 /* What lies between the ends of two lines, of some of the one and all of the other. */
-static void collect_votes(struct join *j, const struct line *x, const struct line *y)
+static void collect_votes(struct join *j, const struct line *x, const struct line *y,
+                          const struct candidate *but)
 {
     size_t stride = (x->n + MOST_ENDS - 1) / MOST_ENDS;
     j->n_votes = 0;
     for (size_t i = 0; i < x->n; i += stride) {
         for (size_t k = 0; k < y->n; k++) {
-            if (same_step(&x->at[i], &y->at[k])) {
-                j->votes_ns[j->n_votes++] = x->at[i].end_ns - y->at[k].end_ns;
+            int64_t apart_ns = x->at[i].end_ns - y->at[k].end_ns;
+            if (same_step(&x->at[i], &y->at[k]) && is_elsewhere(apart_ns, but)) {
+                j->votes_ns[j->n_votes++] = apart_ns;
             }
         }
     }
@@ -286,15 +301,16 @@ static void keep_candidate(struct candidate *of, size_t *n, struct candidate own
     }
 }
 
+/* What two lines each say first; of what is elsewhere than `but`. */
 static size_t find_candidates(struct join *j, const struct part *x, const struct part *y,
-                              struct candidate *of)
+                              const struct candidate *but, struct candidate *of)
 {
     size_t stride = stride_of(j, x, y);
     size_t n = 0;
     for (size_t a = 0; a < x->n && stride > 0; a += stride) {
         for (size_t b = 0; b < y->n; b++) {
             if (x->lines[a].channel == y->lines[b].channel) {
-                collect_votes(j, &x->lines[a], &y->lines[b]);
+                collect_votes(j, &x->lines[a], &y->lines[b], but);
                 keep_candidate(of, &n, most_voted(j));
             }
         }
@@ -302,26 +318,35 @@ static size_t find_candidates(struct join *j, const struct part *x, const struct
     return n;
 }
 
-/* How far two parts are apart, if their ends tell. */
-static void compare_two(struct join *j, uint32_t x, uint32_t y)
+/* The difference with the most weight, of those elsewhere than `but`; 0: none has any. */
+static size_t find_heaviest(struct join *j, const struct part *x, const struct part *y,
+                            const struct candidate *but, struct candidate *best)
 {
     struct candidate of[CANDIDATES];
-    size_t weight[CANDIDATES];
-    size_t n = find_candidates(j, &j->of[x], &j->of[y], of);
-    size_t best = 0;
-    size_t second = 0;
+    size_t n = find_candidates(j, x, y, but, of);
+    size_t most = 0;
     for (size_t k = 0; k < n; k++) {
-        weight[k] = weigh_all(j, &j->of[x], &j->of[y], of[k].later_ns);
-        best = weight[k] > weight[best] ? k : best;
+        size_t weight = weigh_all(j, x, y, of[k].later_ns);
+        if (weight > most) {
+            most = weight;
+            *best = of[k];
+        }
     }
-    for (size_t k = 0; k < n; k++) {
-        bool apart = llabs(of[k].later_ns - of[best].later_ns) > ELSEWHERE_NS;
-        second = apart && weight[k] > second ? weight[k] : second;
-    }
-    if (n > 0 && weight[best] >= second + LEAST_WEIGHT) {
-        (void)weigh_all(j, &j->of[x], &j->of[y], of[best].later_ns);
+    return most;
+}
+
+/* How far two parts are apart, if their ends tell. Two lines name only what they say first, which
+ * where work repeats may be one repetition off: all are asked again for anything else. */
+static void compare_two(struct join *j, uint32_t x, uint32_t y)
+{
+    struct candidate best = {0};
+    struct candidate other = {0};
+    size_t most = find_heaviest(j, &j->of[x], &j->of[y], NULL, &best);
+    if (most >= LEAST_WEIGHT &&
+        most >= find_heaviest(j, &j->of[x], &j->of[y], &best, &other) + LEAST_WEIGHT) {
+        (void)weigh_all(j, &j->of[x], &j->of[y], best.later_ns);
         inq_sort_i64(j->apart_ns, j->n_apart);
-        j->edges[j->n_edges++] = (struct edge){x, y, weight[best], j->apart_ns[j->n_apart / 2]};
+        j->edges[j->n_edges++] = (struct edge){x, y, most, j->apart_ns[j->n_apart / 2]};
     }
 }
 

@@ -12,8 +12,8 @@ struct inq_clock_parts {
 };
 
 /* Moves parts against each other to where the sends and receives that name no peer end in pairs,
- * one of each part, where that is clearly more than anywhere else. The part with the most of them
- * stays. Fails with INQ_NOMEM. */
+ * one of each part, where that is clearly more than anywhere else. Which one of those that are
+ * joined stays is not said. Fails with INQ_NOMEM. */
 int inq_clock_join_exchanges(const struct inq_trace *trace, const struct inq_comm_rows *rows,
                              const struct inq_clock_parts *parts, struct inq_clocks *clocks,
                              struct inq_err *err);

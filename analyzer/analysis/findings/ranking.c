@@ -11,6 +11,7 @@
 #include "base/sort.h"
 #include "inquest/account.h"
 #include "inquest/analysis.h"
+#include "inquest/fix.h"
 #include "inquest/out.h"
 
 #include <string.h>
@@ -59,42 +60,85 @@ static void complete(struct inq_findings *f)
 }
 
 /* What findings cost that are no causes of the account: what their best fix is predicted to gain.
- */
+ * What is only measured (a view of where time goes) costs nothing by a fix that gains less than is
+ * worth telling: it stays as severe as its share. What was simulated costs what its fix gains,
+ * however little. */
 
-/* A fix that gains less than this part of a step is told from nothing by chance only. Of what is
- * only measured (a view of where time goes) it says little, if it gains less than is worth telling:
- * that stays as severe as its share. What was simulated costs what its fix gains, however little.
- */
-#define NOISE 0.001
 /* Fixes whose gains differ by less than this part of a step are equal: the one that comes first
  * in the finding's list changes the run least. */
 #define EQUAL 0.01
 
-/* Findings that ask for action and name fixes, but for what was simulated, or of a recorded run
- * measured, already. */
+/* Findings that name fixes and ask for action, but for what was simulated, or of a recorded run
+ * measured, already; and bubbles that only inform, because what fills one pipeline makes the step
+ * of another longer. */
 static bool is_open(const struct inq_findings *f, const struct inq_finding *finding)
 {
+    bool asks = finding->severity > INQ_SEVERITY_INFO;
+
     return !inq_finding_is_measured(f->report->account, finding) && finding->in_order_ns < 0 &&
-           finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
+           finding->n_fixes > 0 && (asks || finding->kind == INQ_FINDING_PIPELINE_BUBBLE);
 }
 
-/* The fix to be named first; n: none gains `least`, a part of the step. */
-static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns, double least)
+/* As `inquest fix` says it. */
+static bool helps(int64_t gain_ns, int64_t t_ns)
 {
-    int64_t most_ns = INT64_MIN;
-    size_t best = 0;
+    return gain_ns != INQ_TIME_NONE && (double)gain_ns > INQ_FIX_NOISE * (double)t_ns;
+}
+
+/* INQ_TIME_NONE: none is known. */
+static int64_t most_of(const int64_t *gain_ns, size_t n)
+{
+    int64_t most_ns = INQ_TIME_NONE; /* the least there is */
 
     for (size_t i = 0; i < n; i++) {
-        most_ns = gain_ns[i] != INQ_TIME_NONE && gain_ns[i] > most_ns ? gain_ns[i] : most_ns;
+        most_ns = gain_ns[i] > most_ns ? gain_ns[i] : most_ns;
     }
-    if (most_ns == INT64_MIN || (double)most_ns < least * (double)t_ns) {
-        return n;
-    }
-    while (gain_ns[best] == INQ_TIME_NONE ||
-           (double)(most_ns - gain_ns[best]) > EQUAL * (double)t_ns) {
+    return most_ns;
+}
+
+/* The fix to be named first; n: none helps. */
+static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
+{
+    int64_t most_ns = most_of(gain_ns, n);
+    size_t best = 0;
+
+    while (best < n && (!helps(gain_ns[best], t_ns) ||
+                        (double)(most_ns - gain_ns[best]) > EQUAL * (double)t_ns)) {
         best++;
     }
     return best;
+}
+
+/* Leaves the fixes that help, and their gains, in the order of these. */
+static void keep_helpful(struct inq_finding *finding, int64_t *gain_ns, int64_t t_ns)
+{
+    size_t kept = 0;
+    size_t best = best_of(gain_ns, finding->n_fixes, t_ns);
+
+    while (kept + best < finding->n_fixes) {
+        const char **fixes = &finding->fixes[kept];
+        int64_t *gains = &gain_ns[kept];
+        const char *fix = fixes[best];
+        int64_t gain = gains[best];
+        memmove(&fixes[1], &fixes[0], best * sizeof(*fixes));
+        memmove(&gains[1], &gains[0], best * sizeof(*gains));
+        fixes[0] = fix;
+        gains[0] = gain;
+        kept++;
+        best = best_of(gain_ns + kept, finding->n_fixes - kept, t_ns);
+    }
+    finding->n_fixes = kept;
+}
+
+/* "microbatches:32, schedule:zb-h1" */
+static const char *list_fixes(struct inq_findings *f, const struct inq_finding *finding)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < finding->n_fixes; i++) {
+        text = inq_findings_text(f, "%s%s%s", text, i > 0 ? ", " : "", finding->fixes[i]);
+    }
+    return text;
 }
 
 /* Over few steps, or with ranks that left no trace, a gain is supported at most (man
@@ -105,28 +149,36 @@ static bool is_sure(const struct inq_findings *f)
            f->report->trace->n_missing == 0;
 }
 
-/* Fixes in order of what they gain; the cost is the gain of the first. */
-static void set_price(struct inq_findings *f, struct inq_finding *finding, const int64_t *gain_ns,
+/* Fixes in order of what they gain; the cost is the gain of the first. What only informs has none:
+ * its share is what it loses. */
+static void set_price(struct inq_findings *f, struct inq_finding *finding, int64_t *gain_ns,
                       int64_t t_ns)
 {
-    double least = finding->cost_ns_per_step < 0 ? inq_severity_least(INQ_SEVERITY_LOW) : NOISE;
-    size_t best = best_of(gain_ns, finding->n_fixes, t_ns, least);
-    const char *first = best < finding->n_fixes ? finding->fixes[best] : NULL;
+    double least = finding->cost_ns_per_step < 0 ? inq_severity_least(INQ_SEVERITY_LOW) : 0.0;
+    const char *tried = list_fixes(f, finding);
+    int64_t most_ns = most_of(gain_ns, finding->n_fixes);
 
-    if (first == NULL) {
+    if (finding->cost_ns_per_step >= 0 && !helps(most_ns, t_ns)) {
+        return; /* what-if analysis took the cause away otherwise, and gained by it */
+    }
+    keep_helpful(finding, gain_ns, t_ns);
+    if (finding->n_fixes == 0) {
+        finding->advice =
+            inq_findings_text(f, "%s No gain is predicted for %s.", finding->advice, tried);
         return;
     }
-    memmove(&finding->fixes[1], &finding->fixes[0], best * sizeof(*finding->fixes));
-    finding->fixes[0] = first;
-    inq_findings_set_cost(f, finding, gain_ns[best], t_ns);
+    if (finding->severity == INQ_SEVERITY_INFO || (double)most_ns < least * (double)t_ns) {
+        return;
+    }
+    inq_findings_set_cost(f, finding, gain_ns[0], t_ns);
     if (!is_sure(f) && finding->confidence == INQ_CONFIDENCE_ESTABLISHED) {
         finding->confidence = INQ_CONFIDENCE_SUPPORTED;
     }
 }
 
 /* Gives findings that ask for action and are no causes of the account the cost that their best fix
- * is predicted to gain, and puts that fix first; none where nothing is gained, or `predict` is
- * NULL. Fails as `predict` does. */
+ * is predicted to gain, and leaves them the fixes that help. All stay as they are where nothing
+ * is predicted, or `predict` is NULL. Fails as `predict` does. */
 static int findings_price(struct inq_findings *f, inq_predict_gains *predict, struct inq_err *err)
 {
     const struct inq_account *a = f->report->account;
@@ -152,8 +204,9 @@ static int findings_price(struct inq_findings *f, inq_predict_gains *predict, st
         }
     }
     code = code == INQ_OK ? predict(f->report->trace, f->report, specs, n, gain_ns, err) : code;
-    const int64_t *at = gain_ns;
-    for (size_t i = 0; code == INQ_OK && i < f->n; i++) {
+    int64_t *at = gain_ns;
+    bool known = code == INQ_OK && most_of(gain_ns, n) != INQ_TIME_NONE;
+    for (size_t i = 0; known && i < f->n; i++) {
         if (is_open(f, &f->at[i])) {
             size_t own = f->at[i].n_fixes;
             set_price(f, &f->at[i], at, a->t_ns);

@@ -264,7 +264,7 @@ static void fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
     bool capture = fixes->base.recorded_ns > 0 && fixes->base.step < 0;
     const char *step = capture ? "the capture" : "a step";
     if (best == NULL) {
-        inq_out_text(out, "No finding calls for a fix that can be simulated.");
+        inq_out_printf(out, "No finding calls for a fix that would make %s shorter.", step);
     } else if (best->t_ns < 0) { /* those with a prediction come first */
         inq_out_printf(out,
                        fixes->n == 1 ? "%s is not predicted: %s." : "No fix is predicted; %s: %s.",

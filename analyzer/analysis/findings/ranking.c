@@ -68,15 +68,13 @@ static void complete(struct inq_findings *f)
  * in the finding's list changes the run least. */
 #define EQUAL 0.01
 
-/* Findings that name fixes and ask for action, but for what was simulated, or of a recorded run
- * measured, already; and bubbles that only inform, because what fills one pipeline makes the step
- * of another longer. */
+/* Findings that ask for action and name fixes, but for what was simulated, or of a recorded run
+ * measured, already. What only informs is not worth the time: simulating a step takes several times
+ * as long as all the rest. */
 static bool is_open(const struct inq_findings *f, const struct inq_finding *finding)
 {
-    bool asks = finding->severity > INQ_SEVERITY_INFO;
-
     return !inq_finding_is_measured(f->report->account, finding) && finding->in_order_ns < 0 &&
-           finding->n_fixes > 0 && (asks || finding->kind == INQ_FINDING_PIPELINE_BUBBLE);
+           finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
 }
 
 /* As `inquest fix` says it. */
@@ -149,8 +147,7 @@ static bool is_sure(const struct inq_findings *f)
            f->report->trace->n_missing == 0;
 }
 
-/* Fixes in order of what they gain; the cost is the gain of the first. What only informs has none:
- * its share is what it loses. */
+/* Fixes in order of what they gain; the cost is the gain of the first. */
 static void set_price(struct inq_findings *f, struct inq_finding *finding, int64_t *gain_ns,
                       int64_t t_ns)
 {
@@ -167,7 +164,7 @@ static void set_price(struct inq_findings *f, struct inq_finding *finding, int64
             inq_findings_text(f, "%s No gain is predicted for %s.", finding->advice, tried);
         return;
     }
-    if (finding->severity == INQ_SEVERITY_INFO || (double)most_ns < least * (double)t_ns) {
+    if ((double)most_ns < least * (double)t_ns) {
         return;
     }
     inq_findings_set_cost(f, finding, gain_ns[0], t_ns);

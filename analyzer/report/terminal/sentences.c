@@ -356,8 +356,14 @@ const char *inq_sentence_fixes(const struct inq_context *context, const struct i
         text =
             inq_arena_printf(context->arena, "%s%s%s", text, i > 0 ? ", " : "", finding->fixes[i]);
     }
-    return finding->n_fixes == 0 ? ""
-                                 : inq_arena_printf(context->arena, "%s (see 'inquest fix')", text);
+    if (finding->n_fixes == 0) {
+        return "";
+    }
+    bool tried = finding->severity > INQ_SEVERITY_INFO || finding->cost_ns_per_step >= 0;
+    return inq_arena_printf(context->arena,
+                            tried ? "%s (see 'inquest fix')"
+                                  : "%s (not simulated: 'inquest fix' tells what helps)",
+                            text);
 }
 
 /* Seconds since the first event, to the microsecond below or above. */

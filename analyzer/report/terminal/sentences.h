@@ -30,7 +30,8 @@ const char *inq_sentence_title(const struct inq_context *context,
  * does not say them. */
 const char *inq_sentence_numbers(const struct inq_context *context,
                                  const struct inq_finding *finding);
-/* "replace-rank:5, rebalance-stages (see 'inquest fix')"; "" for none. */
+/* "replace-rank:5, rebalance-stages (see 'inquest fix')"; "" for none. Those of what only informs
+ * are not simulated, and said to be so. */
 const char *inq_sentence_fixes(const struct inq_context *context,
                                const struct inq_finding *finding);
 /* "1.234567s~1.334567s", as --time takes it; "" without a time range. */

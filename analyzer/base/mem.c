@@ -241,13 +241,14 @@ void *inq_mem_alloc(size_t size)
 void *inq_mem_alloc_long(size_t size)
 {
 #ifdef MADV_HUGEPAGE
-    enum { LARGE_PAGE = 2 << 20 }; /* of x86 and of Arm with small pages of 4 KiB */
-    if (size >= LARGE_PAGE / 4 * 3 && size <= SIZE_MAX / 2) { /* the rest of a page is no loss */
+    /* of x86, and of Arm with small pages of 4 KiB */
+    static const size_t large_page = (size_t)2 << 20;
+    if (size >= large_page / 4 * 3 && size <= SIZE_MAX / 2) { /* the rest of a page is no loss */
         if (should_fail() || !may_take(size)) {
             return NULL;
         }
-        size_t whole = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-        void *ptr = aligned_alloc(LARGE_PAGE, whole);
+        size_t whole = (size + large_page - 1) / large_page * large_page;
+        void *ptr = aligned_alloc(large_page, whole);
         if (ptr != NULL) {
             (void)madvise(ptr, whole, MADV_HUGEPAGE); /* without, it is only slower */
         } else {

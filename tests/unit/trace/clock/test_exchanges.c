@@ -297,7 +297,7 @@ static void nothing_moves__where_all_repeats(void **state)
     struct made *made = made_parts(2);
     int64_t at_ns[40];
     for (int i = 0; i < 40; i++) {
-        at_ns[i] = HOUR + i * 10 * MS;
+        at_ns[i] = HOUR + (int64_t)i * 10 * MS;
     }
     add(made, 0, 0, at_ns, 40);
     add_earlier(made, 1, 0, at_ns, 40, LATER_NS + MS);
@@ -559,7 +559,7 @@ static void hostile__furthest_times(void **state)
             }
             add(made, 0, 1, at_ns, 12);
             add(made, 1, 1, at_ns + 1, 11);
-            int64_t later_ns = sign * 2 * (INT64_MAX / 4 - HOUR - 60 * MS);
+            int64_t later_ns = INT64_C(2) * sign * (INT64_MAX / 4 - HOUR - 60 * MS);
             assert_int_equal(moved(made), more_ns > 0 ? later_ns : 0);
         }
     }

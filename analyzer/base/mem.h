@@ -15,6 +15,7 @@ struct inq_mem_budget {
  * around them (versions 1 and 2) and its address space (ulimit -v). `root`: the folder whose proc/
  * and sys/ are read, "" for the system's own. A limit that cannot be read is none. */
 struct inq_mem_budget inq_mem_budget_of(const char *root);
+
 /* As inq_mem_alloc, for what is filled and read from end to end: what is long enough lies on large
  * pages where the system has them, because there a small one costs more to come by (0.5 to 10 us)
  * than to fill. */

@@ -69,8 +69,8 @@ static void complete(struct inq_findings *f)
 #define EQUAL 0.01
 
 /* Findings that ask for action and name fixes, but for what was simulated, or of a recorded run
- * measured, already. What only informs is not worth the time: with
- * a base to simulate, a report of 64 ranks needs three times the CPU. */
+ * measured, already. What only informs is not worth the time: with a base to
+ * simulate, a report of 64 ranks needs three times the CPU. */
 static bool is_open(const struct inq_findings *f, const struct inq_finding *finding)
 {
     return !inq_finding_is_measured(f->report->account, finding) && finding->in_order_ns < 0 &&

@@ -82,12 +82,14 @@ static size_t row_bytes(const struct column *columns, size_t n)
 }
 
 /* When there is no memory for a second block beside the first: a little more in its place, as much
- * as memory that is three quarters full still has. */
-static int grow_in_place(const struct column *columns, size_t n, size_t *cap, struct inq_err *err)
+ * as memory that is three quarters full still has, and at most `most` rows. */
+static int grow_in_place(const struct column *columns, size_t n, size_t *cap, size_t most,
+                         struct inq_err *err)
 {
     enum { PART = 8 };
     size_t rows = *cap;
-    size_t wanted = rows + rows / PART + 1;
+    size_t more = rows + rows / PART + 1;
+    size_t wanted = more < most ? more : most;
     char *old = column_at(&columns[0]);
     size_t from[EVENT_COLUMNS];
     bool inside[EVENT_COLUMNS];
@@ -123,7 +125,7 @@ static int move_to_block(const struct column *columns, size_t n, size_t rows, si
     char *block = inq_mem_alloc_long(bytes);
     if (block == NULL) {
         return rows > 0 && rows == *cap
-                   ? grow_in_place(columns, n, cap, err)
+                   ? grow_in_place(columns, n, cap, wanted, err)
                    : inq_err_set(err, INQ_NOMEM, "out of memory for %zu bytes", bytes);
     }
     void *old = column_at(&columns[0]);

@@ -36,7 +36,7 @@ struct inq_source {
     bool opened;                 /* part.fd is the source's own */
     bool is_file;
     struct inq_unpack unpack;
-    atomic_uint_fast64_t consumed;
+    atomic_uint_fast64_t consumed, produced;
 
     size_t chunk_size, n_slots;
     char *memory; /* of all slots */
@@ -132,6 +132,7 @@ static void fill(struct inq_source *source, size_t number, struct slot *slot, in
                                 source->chunk_size, &slot->n, &slot->error);
         atomic_fetch_add(&source->consumed, slot->n);
     }
+    atomic_fetch_add(&source->produced, slot->n);
     memset(out + slot->n, 0, INQ_SOURCE_PADDING);
     slot->noted = work != NULL && slot->n > 0;
     if (slot->noted) {
@@ -521,6 +522,14 @@ bool inq_source_is_file(const struct inq_source *source, uint64_t *size)
 uint64_t inq_source_consumed(const struct inq_source *source)
 {
     return atomic_load(&source->consumed);
+}
+
+double inq_source_progress(const struct inq_source *source)
+{
+    uint64_t produced = atomic_load(&source->produced); /* a ring ahead of what is delivered */
+    uint64_t consumed = atomic_load(&source->consumed);
+    double ends = (double)source->part.size * (double)produced;
+    return ends > 0 ? (double)consumed * (double)source->delivered / ends : 0;
 }
 
 uint64_t inq_source_delivered(const struct inq_source *source)

@@ -87,6 +87,8 @@ bool inq_source_is_file(const struct inq_source *source, uint64_t *size);
 /* Bytes on disk consumed so far (safe to ask from another thread), and decompressed. */
 uint64_t inq_source_consumed(const struct inq_source *source);
 uint64_t inq_source_delivered(const struct inq_source *source);
+/* What part of the input was delivered, by the bytes on disk that it was made of: 0 to 1. */
+double inq_source_progress(const struct inq_source *source);
 /* TRUNCATED_GZIP, CORRUPT_GZIP and LIMIT found so far; complete once next has returned *n == 0. */
 const struct inq_damage *inq_source_damage(const struct inq_source *source);
 const char *inq_source_path(const struct inq_source *source);

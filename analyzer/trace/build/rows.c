@@ -230,16 +230,19 @@ int inq_rank_grow_calls(struct inq_rank *rank, struct inq_err *err)
 /* ---- room ------------------------------------------------------------------------------------ */
 
 /* Rows to make room for where `n` are a part of `progress` of all; 0: there is room for now, or as
- * good as. No more than eight times what there are: what comes may be of another kind. */
+ * good as. No more than eight times what there are, as what comes may be of another kind, but 2
+ * million in any case: 70 MB of addresses, of which those without rows take no memory, and the
+ * table is not moved several times on its way there. */
 static size_t expected_cap(size_t n, size_t cap, double progress)
 {
-    enum { MOST = 8 };
+    enum { TIMES = 8, ANYHOW = 2 << 20 };
     static const double reserve = 17.0 / 16; /* the last part of a file has about as many rows */
     if (n < cap - cap / 4) {
         return 0;
     }
     double all = (double)n / progress * reserve;
-    size_t wanted = all < (double)(MOST * n) ? (size_t)all : MOST * n;
+    size_t most = TIMES * n > ANYHOW ? TIMES * n : ANYHOW;
+    size_t wanted = all < (double)most ? (size_t)all : most;
     return wanted > cap + cap / 4 && wanted <= INQ_MAX_ROWS ? wanted : 0;
 }
 

@@ -142,12 +142,16 @@ static void room__is_made_when_less_than_a_quarter_is_left(void **state)
     assert_int_equal(room_after(750, 1000, 0.25), 3187);
 }
 
-static void room__is_at_most_eight_times_the_rows(void **state)
+/* Two million in any case, which take no memory until there are rows. */
+static void room__is_at_most_eight_times_the_rows_or_two_million(void **state)
 {
     (void)state;
-    assert_int_equal(room_after(1000, 1000, 0.14), 7589);
-    assert_int_equal(room_after(1000, 1000, 0.13), 8000);
-    assert_int_equal(room_after(1000, 1000, 0.001), 8000);
+    enum { FEW = 1000, MANY = 300000, ANYHOW = 2 << 20 };
+    assert_int_equal(room_after(FEW, FEW, 0.001), 1062500);
+    assert_int_equal(room_after(FEW, FEW, 0.0001), ANYHOW);
+    assert_int_equal(room_after(ANYHOW / 8 - 1, ANYHOW / 8 - 1, 0.01), ANYHOW);
+    assert_int_equal(room_after(MANY, MANY, 0.14), 2276785);
+    assert_int_equal(room_after(MANY, MANY, 0.13), 8 * MANY);
 }
 
 /* A little more is not worth moving everything. */
@@ -237,7 +241,7 @@ int main(void)
         cmocka_unit_test(shrink__of_no_rows),
         cmocka_unit_test(room__is_what_the_rest_of_the_file_takes),
         cmocka_unit_test(room__is_made_when_less_than_a_quarter_is_left),
-        cmocka_unit_test(room__is_at_most_eight_times_the_rows),
+        cmocka_unit_test(room__is_at_most_eight_times_the_rows_or_two_million),
         cmocka_unit_test(room__is_made_for_a_quarter_more_at_least),
         cmocka_unit_test(room__is_not_made_without_memory),
         cmocka_unit_test(rows__grow_in_place_when_memory_is_short),

@@ -309,9 +309,10 @@ static void expect_rows(struct document *d)
 {
     enum { SAMPLE_BYTES = 2 << 20 };
     const struct inq_source *source = d->window.source;
-    double progress = inq_source_progress(source);
-    if (progress > 0 && inq_source_delivered(source) >= SAMPLE_BYTES) {
-        inq_rank_make_room(d->k.rank, progress);
+    uint64_t size;
+    (void)inq_source_is_file(source, &size);
+    if (size > 0 && inq_source_delivered(source) >= SAMPLE_BYTES) {
+        inq_rank_make_room(d->k.rank, (double)inq_source_consumed(source) / (double)size);
     }
 }
 

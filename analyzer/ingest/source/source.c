@@ -521,15 +521,11 @@ bool inq_source_is_file(const struct inq_source *source, uint64_t *size)
 
 uint64_t inq_source_consumed(const struct inq_source *source)
 {
-    return atomic_load(&source->consumed);
-}
-
-double inq_source_progress(const struct inq_source *source)
-{
-    uint64_t produced = atomic_load(&source->produced); /* a ring ahead of what is delivered */
     uint64_t consumed = atomic_load(&source->consumed);
-    double ends = (double)source->part.size * (double)produced;
-    return ends > 0 ? (double)consumed * (double)source->delivered / ends : 0;
+    uint64_t produced = atomic_load(&source->produced); /* a ring ahead of what is delivered */
+    return produced > source->delivered
+               ? (uint64_t)((double)consumed * (double)source->delivered / (double)produced)
+               : consumed;
 }
 
 uint64_t inq_source_delivered(const struct inq_source *source)

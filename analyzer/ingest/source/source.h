@@ -84,11 +84,9 @@ bool inq_source_compressed(const struct inq_source *source);
 /* Whether its bytes are those of the file at inq_source_path, as they are; *size gets the bytes on
  * disk in all. */
 bool inq_source_is_file(const struct inq_source *source, uint64_t *size);
-/* Bytes on disk consumed so far (safe to ask from another thread), and decompressed. */
+/* Bytes on disk that what was delivered so far was made of, and delivered bytes. */
 uint64_t inq_source_consumed(const struct inq_source *source);
 uint64_t inq_source_delivered(const struct inq_source *source);
-/* What part of the input was delivered, by the bytes on disk that it was made of: 0 to 1. */
-double inq_source_progress(const struct inq_source *source);
 /* TRUNCATED_GZIP, CORRUPT_GZIP and LIMIT found so far; complete once next has returned *n == 0. */
 const struct inq_damage *inq_source_damage(const struct inq_source *source);
 const char *inq_source_path(const struct inq_source *source);

@@ -173,6 +173,20 @@ static void find_steps(const struct search *x, uint32_t rank)
     }
 }
 
+/* A host that waits for its GPU does so before a few of its calls: the middle one of the times from
+ * each call to the next has none of that. */
+static void measure_pace(const struct search *x, size_t k)
+{
+    const struct inq_calls *calls = &x->trace->ranks[k / x->cells->n_steps].calls;
+    size_t n = x->n[k] > 0 ? x->n[k] - 1 : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t call = x->from[k] + i;
+        x->usual[i] = calls->start_ns[call + 1] - calls->start_ns[call];
+    }
+    x->silences->pace_ns[k] = n > 0 ? (int64_t)n * inq_median_i64(x->usual, n) : 0;
+}
+
 static int by_program(const void *a, const void *b, void *ctx)
 {
     const struct search *x = ctx;
@@ -370,6 +384,9 @@ static int search(struct search *x, double least_ns, struct inq_err *err)
     if (x->usual == NULL || x->off == NULL || x->block == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu calls", n_calls);
     }
+    for (size_t k = 0; k < x->cells->n_ranks * x->cells->n_steps; k++) {
+        measure_pace(x, k);
+    }
     for (uint32_t r = 0; r < x->cells->n_ranks; r++) {
         measure_silences(x, r);
         clear_outside(x, r);
@@ -402,6 +419,7 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
     silences->step_ns = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_ns);
     silences->step_n = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_n);
     silences->step_known = inq_mem_zalloc(n_cells + 1, sizeof *silences->step_known);
+    silences->pace_ns = inq_mem_zalloc(n_cells + 1, sizeof *silences->pace_ns);
     x.from = inq_mem_zalloc(3 * n_cells + 1, sizeof *x.from);
     x.space = inq_mem_alloc((n_cells + 1) * sizeof *x.space);
     if (silences->first != NULL) {
@@ -409,7 +427,8 @@ int inq_silences_find(const struct inq_trace *trace, const struct inq_step_stats
             inq_mem_zalloc(silences->first[cells->n_ranks] + 1, sizeof *silences->pause_ns);
     }
     if (silences->pause_ns == NULL || silences->step_ns == NULL || silences->step_n == NULL ||
-        silences->step_known == NULL || x.from == NULL || x.space == NULL) {
+        silences->step_known == NULL || silences->pace_ns == NULL || x.from == NULL ||
+        x.space == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", cells->n_ranks);
     } else if (!cells->one_step && may_pause(cells, least_ns)) {
         x.n = x.from + n_cells;

@@ -35,7 +35,9 @@ struct inq_silences {
     int64_t *step_ns;  /* [n_ranks * n_steps] the rank's pauses in a step, all together */
     size_t *step_n;    /* [n_ranks * n_steps] so many */
     bool *step_known;  /* [n_ranks * n_steps] others make the same calls */
-    bool everywhere;   /* half of the ranks or more pause in most of their steps */
+    int64_t *pace_ns; /* [n_ranks * n_steps] what the calls of a step take at the pace of the middle
+                       * one, so without waits between a few of them; 0: not known */
+    bool everywhere;  /* half of the ranks or more pause in most of their steps */
 };
 
 /* The calls of one step are compared, each with the call at the same place of the other steps of
@@ -51,6 +53,7 @@ static inline void inq_silences_release(struct inq_silences *silences)
     inq_mem_free(silences->step_ns);
     inq_mem_free(silences->step_n);
     inq_mem_free(silences->step_known);
+    inq_mem_free(silences->pace_ns);
     *silences = (struct inq_silences){0};
 }
 

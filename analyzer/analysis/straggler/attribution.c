@@ -32,7 +32,8 @@ static int tools_init(struct tools *t, const struct inq_trace *trace, struct inq
     int code = inq_study_init(&t->study, trace, report, err);
 
     if (code == INQ_OK) {
-        code = inq_delays_find(&t->study.cells, &t->study.roles, &t->delays, err);
+        code =
+            inq_delays_find(&t->study.cells, &t->study.roles, &t->study.silences, &t->delays, err);
     }
     return code == INQ_OK ? inq_arrivals_count(trace, &t->arrivals, err) : code;
 }

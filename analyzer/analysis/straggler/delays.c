@@ -21,7 +21,7 @@ enum { MOST_ROUNDS = 4 };
 /* Beside a pause, what is this part of it is the noise of a step without one. */
 #define NOISE_PART 0.1
 
-enum part { OWN, WAIT, COMPUTE, COPY, IDLE, PARTS };
+enum part { OWN, WAIT, COMPUTE, COPY, IDLE, LAUNCH, PARTS };
 
 /* One role's ranks in one step. */
 struct sheet {
@@ -46,12 +46,14 @@ struct role {
     double *compute;   /* [n * steps] the same of compute */
     double *idle;      /* [n * steps] idle time; NaN: not judged */
     double *idle_late; /* [n * steps] the same over the others' median */
+    double *launch;    /* [n * steps] time of launches over the others' median; NaN: not judged */
     size_t *seen;
     size_t judged; /* steps in which enough ranks could be compared */
 };
 
 struct context {
     const struct inq_step_stats *cells;
+    const struct inq_silences *silences;
     struct sheet sheet;
     const bool *aside; /* [n_ranks] not to be compared with */
     double *scratch;
@@ -61,9 +63,10 @@ struct context {
     double freedom; /* degrees of it behind them */
 };
 
-static int64_t part_of(const struct inq_step_stats *cells, const struct inq_step_stat *cell,
-                       enum part part)
+static int64_t part_of(const struct context *ctx, const struct inq_step_stat *cell, enum part part)
 {
+    const struct inq_step_stats *cells = ctx->cells;
+
     switch (part) {
     case OWN:
         return inq_step_stat_own_ns(cells, cell);
@@ -75,6 +78,8 @@ static int64_t part_of(const struct inq_step_stats *cells, const struct inq_step
         return cell->copy_ns;
     case IDLE:
         return inq_step_stat_idle_ns(cells, cell);
+    case LAUNCH:
+        return ctx->silences->pace_ns[cell - cells->at];
     case PARTS:
         break;
     }
@@ -141,7 +146,7 @@ static int load_sheet(struct context *ctx, const struct role *role, size_t step,
         const struct inq_step_stat *cell = inq_step_stat_at(ctx->cells, role->ranks[i], step);
         if (cell->valid) {
             sheet->member[sheet->n] = (uint32_t)i;
-            sheet->ns[sheet->n++] = part_of(ctx->cells, cell, part);
+            sheet->ns[sheet->n++] = part_of(ctx, cell, part);
         }
     }
     return inq_sort_order_i64(sheet->ns, sheet->n, sheet->order, err);
@@ -166,6 +171,8 @@ static void add_part(struct context *ctx, struct role *role, size_t step, enum p
         } else if (part == IDLE) {
             role->idle[i * ctx->cells->n_steps + step] = (double)sheet->ns[k];
             role->idle_late[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
+        } else if (part == LAUNCH) {
+            role->launch[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
         } else if (part == WAIT) {
             sheet->wait_gap[k] = (double)(others_ns - sheet->ns[k]);
         }
@@ -322,6 +329,13 @@ static double idle_sigma(struct context *ctx, const struct role *role)
     return n > 0 ? fmin(own_ns, mad_factor(n) * inq_mad(ctx->scratch, n, middle)) : 0.0;
 }
 
+/* Of launches: around each rank's own median, as of own time. */
+static double launch_sigma(struct context *ctx, const struct role *role)
+{
+    size_t n = 0; /* behind the deviations that stay */
+    return excess_sigma(ctx, role, role->launch, &ctx->deviations[ctx->n_deviations], &n);
+}
+
 /* What an excess must reach. Chips differ by a part of what they compute, not of the step: a rank
  * that computes for a third of it, as in a pipeline of few micro-batches, tells a slow GPU by less
  * of the step. What hosts differ by has no such measure. */
@@ -330,7 +344,8 @@ static double least_excess(const struct inq_delay *delay, enum part part, size_t
     double least_ns = inq_straggler_min_share(compared, delay->steps) * delay->step_ns;
     double usual_ns = part == OWN ? delay->peers_own_ns : delay->peers_compute_ns;
 
-    if (delay->steps < 2 || compared > INQ_STRAGGLER_FEW_RANKS || part == IDLE) {
+    bool of_host = part == IDLE || part == LAUNCH;
+    if (delay->steps < 2 || compared > INQ_STRAGGLER_FEW_RANKS || of_host) {
         return least_ns;
     }
     return fmin(least_ns,
@@ -350,6 +365,8 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
     delay->idle.ns = role->sum[IDLE][i] / n - delay->peers_idle_ns;
     delay->compute.ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
     delay->copy_ns = role->sum[COPY][i] / n - delay->peers_copy_ns;
+    delay->peers_launch_ns = role->peers[LAUNCH][i] / n;
+    delay->launch.ns = role->sum[LAUNCH][i] / n - delay->peers_launch_ns;
     delay->cost_ns = role->cost[i] / n;
     delay->step_ns = role->length[i] / n;
     delay->steps = role->steps[i];
@@ -375,7 +392,10 @@ static void set_idle_late(struct inq_delay *delay, const double *late_ns, size_t
 
 static struct inq_excess *excess_of(struct inq_delay *delay, enum part part)
 {
-    return part == IDLE ? &delay->idle : part == COMPUTE ? &delay->compute : &delay->own;
+    return part == IDLE      ? &delay->idle
+           : part == COMPUTE ? &delay->compute
+           : part == LAUNCH  ? &delay->launch
+                             : &delay->own;
 }
 
 /* How much ranks of the role differ lastingly: what an outlier among them must exceed. */
@@ -465,6 +485,7 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
     double own_sigma_ns = own_sigma(ctx, role);
     double compute_sigma_ns = compute_sigma(ctx, role);
     double idle_sigma_ns = idle_sigma(ctx, role);
+    double launch_sigma_ns = launch_sigma(ctx, role);
     struct inq_delay *first = &delays->at[delays->n];
     size_t most = 0;
     size_t n = 0;
@@ -475,6 +496,7 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
             first[n].own.sigma_ns = own_sigma_ns;
             first[n].compute.sigma_ns = compute_sigma_ns;
             first[n].idle.sigma_ns = idle_sigma_ns;
+            first[n].launch.sigma_ns = launch_sigma_ns;
             set_means(&first[n], role, i);
             set_idle_late(&first[n++], &role->idle_late[i * ctx->cells->n_steps],
                           ctx->cells->n_steps, ctx->min_cost_ns);
@@ -485,6 +507,7 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
     set_spreads(first, n, OWN, ctx->aside, ctx->scratch);
     set_spreads(first, n, COMPUTE, ctx->aside, ctx->scratch);
     set_spreads(first, n, IDLE, ctx->aside, ctx->scratch);
+    set_spreads(first, n, LAUNCH, ctx->aside, ctx->scratch);
     delays->n += n;
     ctx->freedom += n > 1 && most > 1 ? (double)(n - 1) * (double)(most - 1) : 0.0;
 }
@@ -521,6 +544,21 @@ static bool test_part(struct inq_delay *delay, enum part part, double pooled_ns,
             2.0 * (excess->ns + rest_ns) >= excess->ns);
 }
 
+/* Whether a rank that is idle for longer is so because its host launches slower than others. Where
+ * ranks wait for each other after every few launches, whose GPU idles says little: behind the last
+ * of them, by however little, the others' idle time is hidden in waiting, and how ranks differ in
+ * it is no measure. What launches take differs by the host's own pace alone. Of few ranks idle time
+ * is not asked how they differ. */
+static bool launches_slower(struct inq_delay *delay, double pooled_ns, size_t all)
+{
+    size_t compared = delay->peers + 1;
+
+    return test(delay, LAUNCH, 0.0, pooled_ns, all) && delay->steps > 1 &&
+           compared > INQ_STRAGGLER_FEW_RANKS && delay->peers_launch_ns > 0.0 &&
+           delay->idle.ns >= least_excess(delay, IDLE, compared) &&
+           delay->idle.score >= delay->limit;
+}
+
 static double idle_of(const struct inq_delay *delay)
 {
     return delay->peers_idle_ns + delay->idle.ns;
@@ -555,6 +593,11 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
         double rest_ns =
             delays->n > delay->peers + 1 ? idle_of(delay) - idle_ns : -(double)INFINITY;
         delay->computes = test_part(delay, COMPUTE, pooled_ns[COMPUTE], delays->n, rest_ns);
+        bool by_launch = launches_slower(delay, pooled_ns[LAUNCH], delays->n);
+        if (by_launch && !by_idle && !by_own) { /* others idle for what it takes longer, not more */
+            delay->cost_ns = fmin(delay->cost_ns, delay->launch.ns);
+        }
+        by_idle = by_idle || by_launch;
         delay->idles = by_idle && (delay->computes || !by_own);
         delay->outlier = by_own || delay->computes || by_idle;
     }
@@ -572,6 +615,7 @@ static void role_release(struct role *role)
     inq_mem_free(role->compute);
     inq_mem_free(role->idle);
     inq_mem_free(role->idle_late);
+    inq_mem_free(role->launch);
     *role = (struct role){0};
 }
 
@@ -586,8 +630,9 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
     role->compute = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     role->idle = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     role->idle_late = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    role->launch = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess ||
-        !role->compute || !role->idle || !role->idle_late) {
+        !role->compute || !role->idle || !role->idle_late || !role->launch) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
     }
     role->length = role->cost + n;
@@ -617,6 +662,7 @@ static void role_start(struct role *role, const struct inq_peer_groups *roles, s
         role->compute[i] = (double)NAN;
         role->idle[i] = (double)NAN;
         role->idle_late[i] = (double)NAN;
+        role->launch[i] = (double)NAN;
     }
 }
 
@@ -817,9 +863,10 @@ static int find_all(struct context *ctx, const struct inq_peer_groups *roles, bo
 }
 
 int inq_delays_find(const struct inq_step_stats *cells, const struct inq_peer_groups *roles,
-                    struct inq_delays *delays, struct inq_err *err)
+                    const struct inq_silences *silences, struct inq_delays *delays,
+                    struct inq_err *err)
 {
-    struct context ctx = {.cells = cells};
+    struct context ctx = {.cells = cells, .silences = silences};
     size_t n = cells->n_ranks;
     bool *aside = inq_mem_zalloc(n + 1, sizeof(*aside));
 

@@ -24,8 +24,9 @@ struct inq_delay {
     struct inq_excess own;  /* own time: the sum of what follows, but for medians not adding up */
     struct inq_excess idle; /* host and other: free of the noise of compute */
     struct inq_excess compute; /* free of what hosts do now and then */
+    struct inq_excess launch;  /* what its calls take: free of what its GPU waits for */
     double copy_ns;
-    double peers_compute_ns, peers_idle_ns, peers_copy_ns;
+    double peers_compute_ns, peers_idle_ns, peers_copy_ns, peers_launch_ns;
     double cost_ns;      /* its share of what the role's ranks lose by waiting for their last one */
     double step_ns;      /* length of a step on this rank */
     double late_ns;      /* its excess in the steps seen, mean of those */
@@ -36,7 +37,8 @@ struct inq_delay {
     size_t seen;            /* of these, steps in which its cost was worth mentioning */
     bool outlier;           /* all tests passed but the cost's: by own time, .. */
     bool computes;          /* .. by compute alone, .. */
-    bool idles;             /* .. or by idle time alone, and not only by own time */
+    bool idles;             /* .. or by idle time alone, which its launches may say is its own, and
+                             * not only by own time */
     const uint32_t *others; /* [n_others] ranks whose kernels are as usual; NULL: its role's */
     size_t n_others;
     const bool *in_steps; /* [n_steps] it is slow in these only; NULL: in general */
@@ -51,7 +53,8 @@ struct inq_delays {
 
 /* Compares all ranks with those of their role. Release it also after a failure. */
 int inq_delays_find(const struct inq_step_stats *cells, const struct inq_peer_groups *roles,
-                    struct inq_delays *delays, struct inq_err *err);
+                    const struct inq_silences *silences, struct inq_delays *delays,
+                    struct inq_err *err);
 static inline void inq_delays_release(struct inq_delays *delays)
 {
     inq_mem_free(delays->at);

@@ -23,6 +23,8 @@
  *   time varies little. A slow GPU hardly shows in the own time of two ranks of which the other's
  *   host pauses now and then; compute does not vary with that. So both are tested by themselves
  *   too, where own time is in excess by half as much.
+ * - Idle time of ranks that wait for each other all the time varies by who is last, not by how slow
+ *   hosts are. There the pace of launches is tested for idle time, by the same limits.
  * - Repeated steps seldom agree better than a quarter of a percent: sigma is not taken for less. */
 #define INQ_STRAGGLER_COST_SHARE  0.01
 #define INQ_STRAGGLER_COST_FEW    0.02

@@ -382,6 +382,12 @@ struct inq_critical_path {
  * exposed copies, idle) is one that the others wait for, and one that is late because it waited
  * itself has no excess: the root gets it. No clock but the rank's own enters. */
 
+/* Successive judged steps in which a GPU is slow: one of several that are slow in turn. */
+struct inq_turn {
+    uint32_t rank;                 /* index into inq_trace.ranks */
+    int64_t first_step, last_step; /* recorded numbers */
+};
+
 /* A rank, or several alike, or a link, that others wait for, beyond what chance explains. */
 struct inq_candidate {
     enum inq_finding_kind kind; /* slow_gpu, more_work, late_host, exposed_copy, slow_link, ... */
@@ -431,6 +437,8 @@ struct inq_candidate {
     bool spread;         /* late_host: idle between many launches, no gap holds most of a step's */
     double call_ratio;   /* late_host: how long its calls that launch take, beside those of ranks
                           * that are not late; NaN not known */
+    size_t n_turns;      /* slow_gpu, of several ranks: 0 unless each is slow in steps of its own */
+    struct inq_turn *turns; /* by their first steps */
     size_t n_evidence;
     struct inq_evidence *evidence;
 };

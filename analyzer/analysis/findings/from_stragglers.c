@@ -136,9 +136,13 @@ static const char *findings_about_gpu(struct inq_findings *f, const uint32_t *ra
                              about_clock(f, ranks, n, INQ_GPU_MEMORY_MHZ, "memory"), ecc);
 }
 
-/* "and delays the other 3 ranks" */
+/* "and delays the other 3 ranks"; each of those that are slow in turn delays the others of them,
+ * too. */
 static const char *delays(struct inq_findings *f, const struct inq_candidate *candidate)
 {
+    if (candidate->n_turns > 0) {
+        return "delay all others";
+    }
     size_t others = f->report->trace->n_ranks - candidate->n_ranks;
     const char *whom = others == 0   ? "all ranks"
                        : others == 1 ? "the other rank"
@@ -325,9 +329,9 @@ static const char *fault(struct inq_findings *f, const struct inq_candidate *can
     const char *has = candidate->n_ranks == 1 ? "has" : "have";
 
     if (candidate->kind == INQ_FINDING_SLOW_GPU) {
-        return inq_findings_text(f, "%s %s slower than %s",
-                                 whose(f, candidate, device_of(f, candidate), "is", "are"),
-                                 slower_by(f, candidate), peers);
+        return inq_findings_text(
+            f, "%s%s %s slower than %s", whose(f, candidate, device_of(f, candidate), "is", "are"),
+            candidate->n_turns > 0 ? " in turn" : "", slower_by(f, candidate), peers);
     }
     if (candidate->kind == INQ_FINDING_SLOW_WORKER) {
         return inq_findings_text(f, "%s %.2f times as long as that of %s",
@@ -466,6 +470,16 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
         return "Compare frequency, load and NUMA placement of this rank's cores with the others', "
                "and the sizes of its batches where operators have no input sizes in the trace "
                "(record_shapes).";
+    }
+    if (candidate->n_turns > 0 && candidate->host[0] != '\0') {
+        const char *tool = tool_of(f, candidate);
+        return inq_findings_text(
+            f,
+            "Compare power, temperature and clocks of the %ss of host %s over time%s: a power "
+            "budget or cooling that they share may slow one after the other; else each has a "
+            "fault of its own.",
+            device_of(f, candidate), candidate->host,
+            tool != NULL ? tool : " (nvidia-smi -q -d POWER,TEMPERATURE,PERFORMANCE)");
     }
     if (candidate->memory_ratio > 0.0) {
         const char *tool = tool_of(f, candidate);
@@ -623,6 +637,28 @@ static const char *about_memory(struct inq_findings *f, const struct inq_candida
                      candidate->n_ranks == 1 ? "its" : "their");
 }
 
+/* Which of the GPUs was slow when, where they were in turn; a sentence with a blank in front. */
+static const char *about_turns(struct inq_findings *f, const struct inq_candidate *candidate)
+{
+    enum { MOST_TURNS = 8 }; /* a host's GPUs, once each */
+    size_t shown = candidate->n_turns < MOST_TURNS ? candidate->n_turns : MOST_TURNS;
+    const char *list = "";
+
+    for (size_t i = 0; i < shown; i++) {
+        const struct inq_turn *turn = &candidate->turns[i];
+        const char *last = turn->last_step > turn->first_step
+                               ? inq_findings_text(f, " to %" PRId64, turn->last_step)
+                               : "";
+        list = inq_findings_text(f, "%s%s%s in step%s %" PRId64 "%s", list, i > 0 ? ", " : "",
+                                 inq_findings_rank_list(f, &turn->rank, 1, false),
+                                 last[0] != '\0' ? "s" : "", turn->first_step, last);
+    }
+    if (shown < candidate->n_turns) {
+        list = inq_findings_text(f, "%s, and %zu more turns", list, candidate->n_turns - shown);
+    }
+    return shown > 0 ? inq_findings_text(f, " Slow in turn: %s.", list) : "";
+}
+
 static void add_candidate(struct inq_findings *f, const struct inq_candidate *candidate)
 {
     struct inq_finding *finding = begin(f, candidate);
@@ -636,8 +672,8 @@ static void add_candidate(struct inq_findings *f, const struct inq_candidate *ca
     const char *gpu = candidate->kind == INQ_FINDING_SLOW_GPU
                           ? findings_about_gpu(f, candidate->ranks, candidate->n_ranks)
                           : "";
-    finding->detail = inq_findings_text(f, "%s%s%s", detail(f, candidate, finding),
-                                        about_memory(f, candidate), gpu);
+    finding->detail = inq_findings_text(f, "%s%s%s%s", detail(f, candidate, finding),
+                                        about_turns(f, candidate), about_memory(f, candidate), gpu);
     finding->advice = advice(f, candidate);
 }
 

@@ -5,6 +5,8 @@
 #include "analysis/straggler/gains.h"
 #include "analysis/analysis.h"
 #include "analysis/straggler/candidates.h"
+#include "analysis/straggler/transient.h"
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -220,6 +222,216 @@ static void drop_unsupported(struct inq_attribution *blame)
     blame->n_candidates = kept;
 }
 
+/* ---- in turn --------------------------------------------------------------------------------- */
+
+/* The ranks of one candidate, in the steps. */
+struct shifts {
+    const struct inq_inquiry *q;
+    const struct inq_candidate *s;
+    bool *own;        /* [all ranks] */
+    double *off;      /* [n_ranks * n_steps] compute beyond the usual, as a part of it; or NaN */
+    double *least;    /* [n_steps] what a rank is off that is among the slow ones; infinite: none */
+    double *usual_ns; /* [roles] in the step looked at; NaN: not looked for */
+    size_t *slow;     /* [n_ranks] in how many steps it is among the slow ones */
+    int64_t *scratch; /* [all ranks + n_steps] */
+};
+
+static void shifts_release(struct shifts *h)
+{
+    inq_mem_free(h->own);
+    inq_mem_free(h->off);
+    inq_mem_free(h->least);
+    inq_mem_free(h->usual_ns);
+    inq_mem_free(h->slow);
+    inq_mem_free(h->scratch);
+}
+
+static int shifts_init(struct shifts *h, struct inq_err *err)
+{
+    size_t n_steps = h->q->cells->n_steps;
+    size_t n_ranks = h->q->cells->n_ranks;
+
+    h->own = inq_mem_zalloc(n_ranks + 1, sizeof *h->own);
+    h->off = inq_mem_alloc((h->s->n_ranks * n_steps + 1) * sizeof *h->off);
+    h->least = inq_mem_alloc((n_steps + 1) * sizeof *h->least);
+    h->usual_ns = inq_mem_alloc((h->q->roles->n + 1) * sizeof *h->usual_ns);
+    h->slow = inq_mem_zalloc(h->s->n_ranks + 1, sizeof *h->slow);
+    h->scratch = inq_mem_alloc((n_ranks + n_steps + 1) * sizeof *h->scratch);
+    if (!h->own || !h->off || !h->least || !h->usual_ns || !h->slow || !h->scratch) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the steps of %zu ranks", h->s->n_ranks);
+    }
+    for (size_t k = 0; k < h->s->n_ranks; k++) {
+        h->own[h->s->ranks[k]] = true;
+    }
+    return INQ_OK;
+}
+
+/* What others of the role compute in the step; 0: there are none. */
+static double peers_compute(const struct shifts *h, uint32_t role, size_t step)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < h->q->cells->n_ranks; r++) {
+        const struct inq_step_stat *cell = inq_step_stat_at(h->q->cells, r, step);
+        if (h->q->roles->of[r] == role && !h->own[r] && cell->valid) {
+            h->scratch[n++] = cell->compute_ns;
+        }
+    }
+    return n > 0 ? (double)inq_lower_median_i64(h->scratch, n) : 0.0;
+}
+
+/* What the rank itself computes in most steps: all that is known of one without peers. */
+static double own_compute(const struct shifts *h, uint32_t rank)
+{
+    size_t n = 0;
+
+    for (size_t s = h->q->cells->first_step; s < h->q->cells->n_steps; s++) {
+        const struct inq_step_stat *cell = inq_step_stat_at(h->q->cells, rank, s);
+        if (cell->valid) {
+            h->scratch[n++] = cell->compute_ns;
+        }
+    }
+    return n > 0 ? (double)inq_lower_median_i64(h->scratch, n) : 0.0;
+}
+
+static void compare_in_step(struct shifts *h, size_t step)
+{
+    for (size_t i = 0; i < h->q->roles->n; i++) {
+        h->usual_ns[i] = (double)NAN;
+    }
+    for (size_t k = 0; k < h->s->n_ranks; k++) {
+        uint32_t rank = h->s->ranks[k];
+        uint32_t role = h->q->roles->of[rank];
+        const struct inq_step_stat *cell = inq_step_stat_at(h->q->cells, rank, step);
+        if (isnan(h->usual_ns[role])) {
+            h->usual_ns[role] = peers_compute(h, role, step);
+        }
+        double usual_ns = h->usual_ns[role] > 0.0 ? h->usual_ns[role] : own_compute(h, rank);
+        h->off[k * h->q->cells->n_steps + step] =
+            cell->valid && usual_ns > 0.0 ? (double)cell->compute_ns / usual_ns - 1.0 : (double)NAN;
+    }
+}
+
+static double least_off(const struct shifts *h, size_t step)
+{
+    double slowed = (h->s->least_ratio > 0.0 ? h->s->least_ratio : h->s->ratio) - 1.0;
+    double least = fmax(INQ_TRANSIENT_RATIO - 1.0, INQ_AS_SLOW_PART * slowed);
+    double most = 0.0;
+
+    for (size_t k = 0; k < h->s->n_ranks; k++) {
+        most = fmax(most, h->off[k * h->q->cells->n_steps + step]); /* passes NaN over */
+    }
+    return most >= least ? INQ_AS_SLOW_PART * most : (double)INFINITY;
+}
+
+/* Whether the ranks are slow one after the other, or in shifts: in most of the steps that have a
+ * slow one no more than half are slow, each is in some of those steps, and none in all of them, as
+ * one would be that is slow by itself. */
+static bool is_in_turn(struct shifts *h)
+{
+    size_t n_steps = h->q->cells->n_steps;
+    size_t steps = 0;
+    size_t parted = 0;
+
+    for (size_t s = h->q->cells->first_step; s < n_steps; s++) {
+        double least = h->least[s] = least_off(h, s);
+        size_t slow = 0;
+        for (size_t k = 0; k < h->s->n_ranks; k++) {
+            bool one = h->off[k * n_steps + s] >= least;
+            h->slow[k] += one;
+            slow += one;
+        }
+        steps += slow > 0;
+        parted += slow > 0 && 2 * slow <= h->s->n_ranks;
+    }
+    bool turns = 2 * parted > steps;
+    for (size_t k = 0; k < h->s->n_ranks; k++) {
+        turns = turns && h->slow[k] > 0 && h->slow[k] < steps;
+    }
+    return turns;
+}
+
+static int by_first_step(const void *a, const void *b, void *ctx)
+{
+    const struct inq_turn *x = a;
+    const struct inq_turn *y = b;
+
+    (void)ctx;
+    if (x->first_step != y->first_step) {
+        return x->first_step < y->first_step ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Appends the turns of the candidate's rank k, and returns the mean of what it is off in them. */
+static double add_turns(const struct shifts *h, size_t k, struct inq_candidate *s)
+{
+    double sum = 0.0;
+    bool before = false;
+
+    for (size_t i = h->q->cells->first_step; i < h->q->cells->n_steps; i++) {
+        double off = h->off[k * h->q->cells->n_steps + i];
+        bool slow = off >= h->least[i];
+        int64_t number = h->q->trace->steps[i].number;
+        if (slow && !before) {
+            s->turns[s->n_turns++] = (struct inq_turn){s->ranks[k], number, number};
+        } else if (slow) {
+            s->turns[s->n_turns - 1].last_step = number;
+        }
+        sum += slow ? off : 0.0;
+        before = slow;
+    }
+    return sum / (double)h->slow[k];
+}
+
+/* How slow each is while it is, which a mean over the turns of the others hides. Whether what they
+ * share slows them, or each has a fault of its own, is left open. */
+static int set_turns(const struct shifts *h, struct inq_candidate *s, struct inq_err *err)
+{
+    size_t room = 0;
+    double sum = 0.0;
+
+    for (size_t k = 0; k < s->n_ranks; k++) {
+        room += h->slow[k];
+    }
+    s->turns = inq_arena_array(h->q->arena, room, sizeof *s->turns);
+    if (s->turns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu turns", room);
+    }
+    s->least_ratio = (double)INFINITY;
+    s->most_ratio = 0.0;
+    for (size_t k = 0; k < s->n_ranks; k++) {
+        double off = add_turns(h, k, s);
+        sum += off * (double)h->slow[k];
+        s->least_ratio = fmin(s->least_ratio, 1.0 + off);
+        s->most_ratio = fmax(s->most_ratio, 1.0 + off);
+    }
+    s->ratio = 1.0 + sum / (double)room;
+    s->confidence =
+        s->confidence > INQ_CONFIDENCE_SUPPORTED ? INQ_CONFIDENCE_SUPPORTED : s->confidence;
+    return inq_sort(s->turns, s->n_turns, sizeof *s->turns, by_first_step, NULL, err);
+}
+
+/* Several slow GPUs are one cause when they are slow together. Those that are slow in turn are
+ * named by their steps. */
+static int find_turns(const struct inq_inquiry *q, struct inq_candidate *s, struct inq_err *err)
+{
+    struct shifts h = {.q = q, .s = s};
+    bool several = s->kind == INQ_FINDING_SLOW_GPU && s->n_ranks > 1 && !q->cells->one_step;
+    int code = several ? shifts_init(&h, err) : INQ_OK;
+
+    for (size_t i = q->cells->first_step; several && code == INQ_OK && i < q->cells->n_steps; i++) {
+        compare_in_step(&h, i);
+    }
+    if (several && code == INQ_OK && is_in_turn(&h)) {
+        code = set_turns(&h, s, err);
+    }
+    shifts_release(&h);
+    return code;
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
 /* What the candidates cost, by the simulator where the record allows it. */
 static int find_costs(const struct inq_inquiry *q, struct inq_study *study,
                       struct inq_attribution *blame, struct inq_err *err)
@@ -231,6 +443,9 @@ static int find_costs(const struct inq_inquiry *q, struct inq_study *study,
     if (code == INQ_OK) {
         inq_study_know_faults(study, blame);
         code = inq_gains_find(study, q->arena, blame->candidates, &blame->n_candidates, err);
+    }
+    for (size_t i = 0; code == INQ_OK && i < blame->n_candidates; i++) {
+        code = find_turns(q, &blame->candidates[i], err);
     }
     blame->no_gains = study->run.problem ? study->run.problem : "";
     blame->simulated_ns = study->simulated_ns > 0 ? study->simulated_ns : -1;

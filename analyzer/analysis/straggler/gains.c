@@ -29,9 +29,6 @@ enum { MOST_RANKS = 1024 };
  * slow. So it comes before a cause of single ranks only where that makes up less than this part of
  * what evening gains: then most of it is not that cause. */
 #define EVEN_PART 0.5
-/* GPUs that are slower by at least this part of what others are, are as slow: chips of one kind
- * differ by some percent themselves. */
-#define AS_SLOW_PART 0.5
 /* Repairs that gain all but this part of what they gain with one more do without it: as much is
  * the noise of a gain over few steps. */
 #define APART_PART 0.1
@@ -534,7 +531,7 @@ static int find_apart(struct gains *g, size_t i, belongs *belong, int64_t all_ns
     for (size_t k = i; code == INQ_OK && k < g->n; k++) {
         int64_t rest_ns = all_ns;
         bool one = is_part(g, i, belong, k);
-        if (one && g->ratios[k] - 1.0 < AS_SLOW_PART * (most - 1.0)) {
+        if (one && g->ratios[k] - 1.0 < INQ_AS_SLOW_PART * (most - 1.0)) {
             code = gain_without(g, i, belong, k, &rest_ns, err);
             double lost_ns = (double)(all_ns - rest_ns);
             g->apart[k] = lost_ns < APART_PART * (double)all_ns &&
@@ -898,7 +895,7 @@ static bool is_as_slow(const struct gains *g, const struct inq_candidate *a,
 {
     (void)g;
     return b->kind == a->kind && b->host[0] == '\0' && !is_worth(b) &&
-           b->ratio - 1.0 >= AS_SLOW_PART * (least_of(a) - 1.0);
+           b->ratio - 1.0 >= INQ_AS_SLOW_PART * (least_of(a) - 1.0);
 }
 
 /* Puts candidate i where the first of those as slow is; returns its new place. */

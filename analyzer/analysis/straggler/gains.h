@@ -7,6 +7,10 @@
 #include "analysis/straggler/straggler.h"
 #include "base/arena.h"
 
+/* GPUs that are slower by at least this part of what others are, are as slow: chips of one kind
+ * differ by some percent themselves. */
+#define INQ_AS_SLOW_PART 0.5
+
 /* Sets the costs of candidates, joins those that cost only together, and puts the costliest first.
  * Where the record allows no graph the candidates' own estimates stay and in_order_ns is -1. *n
  * falls where candidates are joined. Texts go into the arena. Fails with INQ_NOMEM. */

@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Clocks wander with temperature by some percent; a GPU that throttles loses more. */
-#define SLOW_RATIO 1.05
 /* Of two steps neither is the usual one. */
 enum { LEAST_STEPS = 3 };
 /* Ratios are sorted as whole numbers. */
@@ -118,7 +116,7 @@ static void mark(struct transients *t, size_t r, double sigma, double freedom, d
     double least = inq_straggler_limit(freedom) * fmax(sigma, own_sigma);
     size_t slow = 0;
 
-    least = fmax(least, SLOW_RATIO - 1.0);
+    least = fmax(least, INQ_TRANSIENT_RATIO - 1.0);
     for (size_t s = 0; s < t->cells->n_steps; s++) {
         slow += off[s] >= least ? 1 : 0;
     }

@@ -8,6 +8,14 @@
 
 struct inq_comm_rows;
 
+/* Whether a moment is further from zero than readers let pass, or two clocks are further apart than
+ * clocks are: one that counts from 1970 and one that counts from when it was switched on are 73
+ * years apart in 2043. Sums of four of what is not too far fit. */
+static inline bool inq_clock_too_far(int64_t ns)
+{
+    return ns > INT64_MAX / 4 || ns < -(INT64_MAX / 4);
+}
+
 /* What has to be added to a clock at a moment that it shows. */
 struct inq_clock_point {
     int64_t raw_ns, add_ns;

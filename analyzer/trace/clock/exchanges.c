@@ -31,9 +31,6 @@ enum {
 static const int64_t TOGETHER_NS = 8000;
 /* Replicas are no further apart; a difference that is off by as much is no other one. */
 static const int64_t ELSEWHERE_NS = 100000;
-/* Ends further from zero are left out: how far two differences are apart would not fit. */
-static const int64_t FURTHEST_NS = INT64_MAX / 4;
-
 struct end {
     int64_t end_ns, step;
 };
@@ -76,6 +73,8 @@ struct join {
     int64_t *apart_ns; /* of the pairs that end together */
     size_t n_apart;
     size_t longest; /* line */
+    size_t
+        *line_of; /* [lanes] that was added last for it: a rank may have as many as it has ends */
     size_t n_edges;
     struct edge *edges;
     struct inq_err *err;
@@ -95,15 +94,15 @@ static int compare_ends(const void *a, const void *b, void *ctx)
 static int find_line(struct join *j, struct part *part, size_t from, const struct line *like,
                      struct line **line)
 {
-    for (size_t i = from; i < part->n; i++) {
-        if (part->lines[i].lane == like->lane) {
-            *line = &part->lines[i];
-            return INQ_OK;
-        }
+    size_t at = j->line_of[like->lane]; /* perhaps of another rank or part */
+    if (at >= from && at < part->n && part->lines[at].lane == like->lane) {
+        *line = &part->lines[at];
+        return INQ_OK;
     }
     int code =
         inq_mem_grow(&part->lines, &part->cap, part->n + 1, sizeof *part->lines, INQ_NONE, j->err);
     if (code == INQ_OK) {
+        j->line_of[like->lane] = part->n;
         *line = &part->lines[part->n++];
         **line = *like;
     }
@@ -123,7 +122,7 @@ static int add_side(struct join *j, uint32_t channel, const struct inq_side *sid
         struct line *line = NULL;
         int64_t start_ns = inq_clock_common_ns(clock, row->start_ns);
         int64_t end_ns = start_ns + row->end_ns - row->start_ns;
-        if (end_ns > FURTHEST_NS || end_ns < -FURTHEST_NS) {
+        if (inq_clock_too_far(end_ns)) {
             continue;
         }
         code = find_line(j, part, from, &like, &line);
@@ -145,8 +144,15 @@ static int add_side(struct join *j, uint32_t channel, const struct inq_side *sid
 
 static int list_lines(struct join *j, const struct inq_comm_rows *rows)
 {
-    int code = INQ_OK;
-    for (uint32_t c = 0; c < rows->n_channels; c++) {
+    size_t n_lanes = 0;
+    for (size_t r = 0; r < j->trace->n_ranks; r++) {
+        n_lanes = j->trace->ranks[r].n_lanes > n_lanes ? j->trace->ranks[r].n_lanes : n_lanes;
+    }
+    j->line_of = inq_mem_zalloc(n_lanes + 1, sizeof *j->line_of);
+    int code = j->line_of != NULL
+                   ? INQ_OK
+                   : inq_err_set(j->err, INQ_NOMEM, "out of memory for %zu streams", n_lanes);
+    for (uint32_t c = 0; code == INQ_OK && c < rows->n_channels; c++) {
         for (size_t s = rows->first_side[c];
              rows->channels[c].bare != 0 && s < rows->first_side[c + 1] && code == INQ_OK; s++) {
             code = add_side(j, c, &rows->sides[s]);
@@ -363,6 +369,16 @@ static int compare_edges(const void *a, const void *b, void *ctx)
     return x->x != y->x ? (x->x < y->x ? -1 : 1) : (x->y > y->y) - (x->y < y->y);
 }
 
+/* Whether some part of the whole would be too far from the one it is joined with. */
+static bool moves_too_far(const struct join *j, uint32_t whole, int64_t more_ns)
+{
+    bool far = inq_clock_too_far(more_ns);
+    for (uint32_t p = 0; p < j->parts->n && !far; p++) {
+        far = j->of[p].whole == whole && inq_clock_too_far(j->of[p].add_ns + more_ns);
+    }
+    return far;
+}
+
 /* What is to be added to each part, along the edges with the most weight. */
 static void follow_edges(const struct join *j)
 {
@@ -370,8 +386,12 @@ static void follow_edges(const struct join *j)
         const struct edge *edge = &j->edges[e];
         uint32_t from = j->of[edge->y].whole;
         uint32_t to = j->of[edge->x].whole;
+        if (from == to || inq_clock_too_far(edge->later_ns)) {
+            continue;
+        }
         int64_t more_ns = edge->later_ns + j->of[edge->x].add_ns - j->of[edge->y].add_ns;
-        for (uint32_t p = 0; p < j->parts->n && from != to; p++) {
+        bool far = moves_too_far(j, from, more_ns);
+        for (uint32_t p = 0; p < j->parts->n && !far; p++) {
             struct part *part = &j->of[p];
             part->add_ns += part->whole == from ? more_ns : 0;
             part->whole = part->whole == from ? to : part->whole;
@@ -430,6 +450,7 @@ int inq_clock_join_exchanges(const struct inq_trace *trace, const struct inq_com
         }
         inq_mem_free(of[p].lines);
     }
+    inq_mem_free(j.line_of);
     inq_mem_free(j.votes_ns);
     inq_mem_free(j.apart_ns);
     return code;

@@ -210,9 +210,21 @@ static int fit_stretches(struct fit *f)
     return code;
 }
 
+/* Keeps the points that a clock can show; returns how many. */
+static size_t keep_possible(struct inq_clock_point *points, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        points[kept] = points[i];
+        kept += !inq_clock_too_far(points[i].raw_ns) && !inq_clock_too_far(points[i].add_ns);
+    }
+    return kept;
+}
+
 int inq_clock_fit(struct inq_clock_point *points, size_t n, struct inq_clock *clock, bool *possible,
                   struct inq_err *err)
 {
+    n = keep_possible(points, n);
     struct fit f = {.points = points, .n = n, .err = err};
     int code = inq_sort(points, n, sizeof *points, compare_points, NULL, err);
     f.scratch = inq_mem_alloc((n + 1) * sizeof *f.scratch);

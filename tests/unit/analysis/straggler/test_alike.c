@@ -77,6 +77,102 @@ static void alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is(vo
     }
 }
 
+/* Adds slow GPUs of ranks from .. to, in steps first .. last only. */
+static void slow_in(char *spec, size_t size, int from, int to, int first, int last)
+{
+    for (int rank = from; rank <= to; rank++) {
+        size_t n = strlen(spec);
+        (void)snprintf(spec + n, size - n, ",fault=slow_gpu:rank=%d:factor=1.3:from=%d:to=%d", rank,
+                       first, last);
+    }
+}
+
+static const char in_turn_spec[] = "dp=8,gpus_per_host=4,layers=4,steps=12,seed=1,gz=0,cpu_ops=0";
+
+/* The first cause names the GPUs of the second host; returns in how many turns they are slow. */
+static size_t expect_host(const struct test_synth *t, enum inq_confidence confidence)
+{
+    const struct inq_candidate *first = &t->report->attribution->candidates[0];
+
+    (void)expect_ranks(t, 4, 7);
+    assert_string_equal(first->host, "node-01");
+    assert_int_equal(first->confidence, confidence);
+    assert_true((strstr(t->report->findings[0].title, "in turn") != NULL) == (first->n_turns > 0));
+    return first->n_turns;
+}
+
+/* Each step has one slow GPU, in each part of the run another one of the host. */
+static void turns__of_a_hosts_gpus_are_named_and_not_established(void **state)
+{
+    (void)state;
+    char spec[1024];
+    (void)snprintf(spec, sizeof(spec), "%s", in_turn_spec);
+    for (int k = 0; k < 4; k++) {
+        slow_in(spec, sizeof(spec), 4 + k, 4 + k, 3 * k, 3 * k + 2);
+    }
+    struct test_synth t = test_synth_open(spec, &repaired);
+    assert_int_equal(expect_host(&t, INQ_CONFIDENCE_SUPPORTED), 4);
+    const struct inq_candidate *first = &t.report->attribution->candidates[0];
+    int64_t step = first->turns[0].first_step;
+    for (int k = 0; k < 4; k++, step += 3) {
+        assert_int_equal(first->turns[k].rank, 4 + k);
+        assert_int_equal(first->turns[k].first_step, step);
+        assert_int_equal(first->turns[k].last_step, step + 2);
+    }
+    assert_true(first->ratio > 1.28 && first->ratio < 1.32);
+    assert_non_null(strstr(t.report->findings[0].detail, ", rank 5 in steps "));
+    test_synth_close(&t);
+}
+
+/* Another GPU in each step: as many turns as steps. */
+static void turns__of_one_step_each(void **state)
+{
+    (void)state;
+    char spec[2048];
+    (void)snprintf(spec, sizeof(spec), "%s", in_turn_spec);
+    for (int s = 0; s < 12; s++) {
+        slow_in(spec, sizeof(spec), 4 + s % 4, 4 + s % 4, s, s);
+    }
+    struct test_synth t = test_synth_open(spec, &repaired);
+    assert_int_equal(expect_host(&t, INQ_CONFIDENCE_SUPPORTED), 12);
+    assert_non_null(strstr(t.report->findings[0].detail, "and 4 more turns"));
+    test_synth_close(&t);
+}
+
+/* Two of four at a time are in turn, three of four are slow together. */
+static void turns__end_where_more_than_half_are_slow(void **state)
+{
+    (void)state;
+    for (int at_once = 2; at_once <= 3; at_once++) {
+        char spec[2048] = "dp=16,gpus_per_host=4,layers=4,steps=12,seed=1,gz=0,cpu_ops=0";
+        for (int part = 0; part < 6; part++) {
+            for (int k = 0; k < at_once; k++) {
+                int rank = 4 + (part + k) % 4;
+                slow_in(spec, sizeof(spec), rank, rank, 2 * part, 2 * part + 1);
+            }
+        }
+        struct test_synth t = test_synth_open(spec, &repaired);
+        size_t n =
+            expect_host(&t, at_once == 2 ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED);
+        assert_true((n > 0) == (at_once == 2));
+        test_synth_close(&t);
+    }
+}
+
+/* All of a host's GPUs in every step, or in the same few: that is the host. */
+static void turns__are_not_where_gpus_are_slow_together(void **state)
+{
+    (void)state;
+    for (int some = 0; some < 2; some++) {
+        char spec[1024];
+        (void)snprintf(spec, sizeof(spec), "%s", in_turn_spec);
+        slow_in(spec, sizeof(spec), 4, 7, some ? 6 : 0, some ? 8 : 11);
+        struct test_synth t = test_synth_open(spec, &repaired);
+        assert_int_equal(expect_host(&t, INQ_CONFIDENCE_ESTABLISHED), 0);
+        test_synth_close(&t);
+    }
+}
+
 /* In the group of all ranks the place of a rank is no stage: there would be no peers. */
 static void alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all(void **state)
 {
@@ -643,6 +739,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is),
         cmocka_unit_test(alike__half_of_a_job_is_found),
+        cmocka_unit_test(turns__of_a_hosts_gpus_are_named_and_not_established),
+        cmocka_unit_test(turns__of_one_step_each),
+        cmocka_unit_test(turns__end_where_more_than_half_are_slow),
+        cmocka_unit_test(turns__are_not_where_gpus_are_slow_together),
         cmocka_unit_test(alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all),
         cmocka_unit_test(alike__most_gpus_are_slow),
         cmocka_unit_test(alike__what_most_have_to_do_is_usual),

@@ -294,6 +294,28 @@ static void impossible__gains_more_than_a_thousandth(void **state)
     assert_int_equal(drift_ppb, 0);
 }
 
+/* Points as far apart as times that readers let pass make them, in both: what lies between two of
+ * them does not fit twice. */
+static void hostile__points_as_far_apart_as_times_can_be(void **state)
+{
+    (void)state;
+    enum { POINTS = 12 };
+    const int64_t far_ns = INT64_MAX / 4;
+    for (int order = 0; order < 4; order++) {
+        struct inq_clock_point points[POINTS];
+        struct inq_clock clock = {0};
+        bool possible = true;
+        for (int64_t i = 0; i < POINTS; i++) {
+            bool late = (order & 1) != 0 ? i >= POINTS / 2 : i % 2 != 0;
+            points[i].raw_ns = -far_ns + i * (far_ns / POINTS * 2);
+            points[i].add_ns = late == ((order & 2) != 0) ? 3 * far_ns : -3 * far_ns;
+        }
+        assert_int_equal(inq_clock_fit(points, POINTS, &clock, &possible, NULL), INQ_OK);
+        assert_false(possible);
+        inq_mem_free(clock.later);
+    }
+}
+
 /* Three hosts, the last of which reads a clock that was set before its last all-reduce: too few to
  * tell by how much. It may be later than whoever seems to be last. */
 static void doubt__of_an_arrival(void **state)
@@ -486,6 +508,7 @@ int main(void)
         cmocka_unit_test(drift__in_bursts),
         cmocka_unit_test(impossible__set_at_every_turn),
         cmocka_unit_test(impossible__gains_more_than_a_thousandth),
+        cmocka_unit_test(hostile__points_as_far_apart_as_times_can_be),
         cmocka_unit_test(doubt__of_an_arrival),
         cmocka_unit_test(set__by_some_milliseconds),
         cmocka_unit_test(host__its_ranks_have_one_clock),

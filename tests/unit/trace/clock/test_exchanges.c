@@ -64,6 +64,7 @@ static void add(struct made *made, uint32_t part, size_t channel, const int64_t 
     }
     made->rank[s].clock.source = part;
     made->rank[s].events.lane = made->lane[s];
+    made->rank[s].n_lanes = made->lanes;
     made->side[s] = (struct inq_side){(uint32_t)s, n, made->row[s]};
     for (size_t i = 0; i < n; i++) {
         made->lane[s][i] = (uint32_t)(i % made->lanes);
@@ -552,16 +553,58 @@ static void hostile__furthest_times(void **state)
             struct made *made = made_parts(2);
             int64_t at_ns[13];
             some_times(at_ns, 12, 1);
-            add_earlier(made, 0, 0, at_ns, 12, sign * (HOUR - INT64_MAX / 4 + 60 * MS));
-            add_earlier(made, 1, 0, at_ns, 12, sign * (INT64_MAX / 4 - HOUR - 60 * MS));
+            add(made, 0, 0, at_ns, 12);
+            add_earlier(made, 1, 0, at_ns, 12, sign * (INT64_MAX / 4 - 2 * HOUR));
             for (int i = 0; i < 12; i++) {
                 at_ns[i] = (i % 2 == 0 ? 1 : -1) * (INT64_MAX / 4 + more_ns);
             }
             add(made, 0, 1, at_ns, 12);
             add(made, 1, 1, at_ns + 1, 11);
-            int64_t later_ns = INT64_C(2) * sign * (INT64_MAX / 4 - HOUR - 60 * MS);
+            int64_t later_ns = sign * (INT64_MAX / 4 - 2 * HOUR);
             assert_int_equal(moved(made), more_ns > 0 ? later_ns : 0);
         }
+    }
+}
+
+/* A chain of parts, each further from the one before than any two clocks are: what adds up along it
+ * would not fit, so that each joins only where no part of the whole gets that far from another. */
+static void hostile__each_part_far_from_the_next(void **state)
+{
+    (void)state;
+    enum { CHAIN = 8 };
+    const int64_t third_ns = INT64_MAX / 12;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct made *made = made_parts(CHAIN);
+        int64_t at_ns[20];
+        int64_t moved_ns[PARTS] = {0};
+        for (uint32_t p = 0; p + 1 < CHAIN; p++) {
+            some_times(at_ns, 20, p);
+            add(made, p, p, at_ns, 20);
+            add_earlier(made, p + 1, p, at_ns, 20, sign * third_ns);
+        }
+        join(made, moved_ns);
+        size_t n_joined = 0;
+        for (size_t p = 1; p < CHAIN; p++) {
+            int64_t by_ns = moved_ns[p] - moved_ns[p - 1];
+            assert_true(llabs(made->clock[p].offset_ns) <= INT64_MAX / 4);
+            n_joined += by_ns == sign * third_ns;
+        }
+        assert_in_range(n_joined, CHAIN / 2, CHAIN - 2);
+        inq_mem_free(made);
+    }
+}
+
+/* Two clocks as far apart as clocks can be, and by a nanosecond more. */
+static void limit__furthest_clocks(void **state)
+{
+    (void)state;
+    for (int64_t more_ns = 0; more_ns <= 1; more_ns++) {
+        struct made *made = made_parts(2);
+        int64_t at_ns[12];
+        some_times(at_ns, 12, 1);
+        add_earlier(made, 0, 0, at_ns, 12, HOUR - INT64_MAX / 8 - more_ns);
+        add_earlier(made, 1, 0, at_ns, 12, HOUR + INT64_MAX / 4 - INT64_MAX / 8);
+        assert_int_equal(moved(made), more_ns == 0 ? INT64_MAX / 4 : 0);
     }
 }
 
@@ -593,6 +636,8 @@ int main(void)
         cmocka_unit_test(hostile__of_no_length),
         cmocka_unit_test(hostile__all_at_once),
         cmocka_unit_test(hostile__furthest_times),
+        cmocka_unit_test(hostile__each_part_far_from_the_next),
+        cmocka_unit_test(limit__furthest_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -496,6 +496,11 @@ static const char *advice(struct inq_findings *f, const struct inq_candidate *ca
                                  "of healthy %ss%s; take what differs out of the job.",
                                  device_of(f, candidate), tool_of(f, candidate));
     }
+    if (candidate->kind == INQ_FINDING_EXPOSED_COPY && in_steps(f, candidate)[0] != '\0') {
+        return "Look at what is copied in these steps. A checkpoint delays the others less when it "
+               "is written asynchronously (pinned memory, a stream of its own) or sharded over the "
+               "ranks.";
+    }
     if (candidate->comm_only) {
         return "Trace this rank and one of its peers with a profiler that records kernels and "
                "launches: only communication is recorded here, so its GPU or its host may be "

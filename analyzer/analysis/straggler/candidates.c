@@ -373,6 +373,19 @@ static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay
     return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, candidate, err) : code;
 }
 
+/* In how many steps the rank copies for longer than its peers. */
+static size_t steps_of_copies(const struct inq_inquiry *q, const struct inq_delay *delay)
+{
+    double least_ns = delay->peers_copy_ns + INQ_STRAGGLER_COST_SHARE * delay->step_ns;
+    size_t n = 0;
+
+    for (size_t s = q->cells->first_step; s < q->cells->n_steps; s++) {
+        const struct inq_step_stat *cell = inq_step_stat_at(q->cells, delay->rank, s);
+        n += cell->valid && (double)cell->copy_ns >= least_ns;
+    }
+    return n;
+}
+
 static int make_candidate(const struct inq_inquiry *q, const struct inq_delay *delay,
                           enum excess_part part, struct inq_candidate *candidate,
                           struct inq_err *err)
@@ -406,6 +419,10 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_delay *d
         code = attribute_to_host(q, delay, candidate, err);
     } else {
         candidate->kind = INQ_FINDING_EXPOSED_COPY;
+        /* those behind the last collective of a step delay the others in the next one */
+        candidate->steps_seen = steps_of_copies(q, delay);
+        candidate->cost_ns_per_step =
+            whole(fmax(delay->cost_ns, fmin(delay->own.ns, delay->copy_ns)));
         candidate->own_ns = whole(delay->peers_copy_ns + delay->copy_ns);
         candidate->peers_ns = whole(delay->peers_copy_ns);
     }

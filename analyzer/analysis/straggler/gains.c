@@ -161,14 +161,15 @@ static bool is_shown(const struct gains *g, const struct inq_candidate *candidat
 /* Whether what is not recorded keeps the simulated step long. When ranks that left no trace arrive
  * is not known, so that every collective with one of them takes as long as recorded whatever is
  * repaired; where only communication is recorded, what orders one group's after another's is not
- * known, so that each begins as late as it did. What the peers wait for the candidate tells more,
- * as an upper bound. */
+ * known, so that each begins as late as it did. A host may wait for its copies without a call that
+ * says so. What the peers wait for the candidate tells more, as an upper bound. */
 static bool is_held(const struct gains *g, const struct inq_candidate *candidate,
                     const struct inq_gain *gain)
 {
     const struct inq_trace *trace = g->study->trace;
     bool link = candidate->kind == INQ_FINDING_SLOW_LINK && candidate->comm_only;
-    return (link || trace->n_missing + trace->n_unread > 0) &&
+    bool copy = candidate->kind == INQ_FINDING_EXPOSED_COPY;
+    return (link || copy || trace->n_missing + trace->n_unread > 0) &&
            (double)gain->gain_ns < HELD_PART * (double)candidate->cost_ns_per_step;
 }
 

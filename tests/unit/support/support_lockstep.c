@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MAX_EVENTS = LOCKSTEP_STEPS * (LOCKSTEP_KERNELS + LOCKSTEP_MORE + 1),
+    MAX_EVENTS = LOCKSTEP_STEPS * (LOCKSTEP_KERNELS + LOCKSTEP_MORE + 2),
     LAUNCH_NS = 5000,
     START_NS = 1000000000
 };
@@ -88,9 +88,12 @@ struct player {
 /* Rows are kept by (lane, start): all kernels of the compute stream, then the all-reduces. */
 static size_t row_for(const struct player *p, size_t step, bool comm)
 {
-    size_t kernels = (size_t)(LOCKSTEP_KERNELS + p->plan->more[p->rank]);
+    size_t rows = (size_t)(LOCKSTEP_KERNELS + p->plan->more[p->rank]) * (size_t)p->plan->steps;
 
-    return comm ? kernels * (size_t)p->plan->steps + step : p->trace->ranks[p->rank].events.n++;
+    for (int s = 0; s < p->plan->steps; s++) {
+        rows += p->plan->copy_ns[p->rank][s] > 0;
+    }
+    return comm ? rows + step : p->trace->ranks[p->rank].events.n++;
 }
 
 static size_t launch(struct player *p, size_t step, const char *name, int64_t dur_ns, bool comm)
@@ -187,6 +190,19 @@ static void meet(struct player *players, int step)
     }
 }
 
+static void copy_to_host(struct player *p, int step)
+{
+    struct inq_events *e = &p->trace->ranks[p->rank].events;
+    int64_t dur_ns = p->plan->copy_ns[p->rank][step];
+
+    if (dur_ns > 0) {
+        size_t row = launch(p, (size_t)step, "Memcpy DtoH (Device -> Pinned)", dur_ns, false);
+        e->kind[row] = INQ_EVENT_MEMCPY;
+        e->cls[row] = INQ_CLASS_COPY;
+        p->host_ns = p->gpu_ns;
+    }
+}
+
 static void free_columns(struct inq_events *e)
 {
     free(e->start_ns);
@@ -261,6 +277,7 @@ struct inq_trace *lockstep_trace(const struct lockstep_plan *plan)
         }
         meet(players, s);
         for (int r = 0; r < plan->ranks; r++) {
+            copy_to_host(&players[r], s);
             step->rank_end_ns[r] = players[r].host_ns + plan->clock_ns[r];
         }
         step->end_ns = players[0].host_ns;

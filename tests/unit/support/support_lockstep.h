@@ -24,6 +24,8 @@ struct lockstep_plan {
     int more[LOCKSTEP_RANKS];                        /* kernels more than the usual 20, up to 64 */
     double longer;                                   /* these: 1 + this times as long */
     int64_t late_ns[LOCKSTEP_RANKS][LOCKSTEP_STEPS]; /* host pause before the 6th launch */
+    int64_t copy_ns[LOCKSTEP_RANKS][LOCKSTEP_STEPS]; /* copy to the host behind the all-reduce; the
+                                                      * host waits for it without a call */
     int64_t clock_ns[LOCKSTEP_RANKS];                /* added to all its times */
     const char *pause_name;                          /* annotation around the pause; NULL: none */
     bool no_calls;

@@ -96,6 +96,52 @@ static void blame__slow_gpu_by_a_common_factor(void **state)
     expect_one(&plan, INQ_FINDING_SLOW_GPU, 2, 2000000, 200000);
 }
 
+/* As when rank 0 alone writes a checkpoint: the others wait in the step after each copy, and no
+ * call says that the host waited, so that the simulator cannot say what would be gained. `seen`:
+ * the steps that it is told of; `in_some`: whether it is told as what comes and goes. */
+static void expect_copies(const struct lockstep_plan *plan, size_t seen, bool in_some)
+{
+    struct inq_trace *trace = lockstep_trace(plan);
+    struct inq_report *report = analyze(trace);
+    int64_t all_ns = 0;
+
+    for (int s = 0; s < plan->steps; s++) {
+        all_ns += plan->copy_ns[0][s];
+    }
+    assert_int_equal(report->attribution->n_candidates, 1);
+    const struct inq_candidate *candidate = &report->attribution->candidates[0];
+    assert_int_equal(candidate->kind, INQ_FINDING_EXPOSED_COPY);
+    assert_int_equal(candidate->n_ranks, 1);
+    assert_int_equal(candidate->ranks[0], 0);
+    assert_true(candidate->in_order_ns < 0);
+    assert_int_equal(candidate->steps_seen, seen);
+    assert_in_range(candidate->cost_ns_per_step, all_ns / plan->steps - 300000,
+                    all_ns / plan->steps + 300000);
+    assert_int_equal(strstr(report->findings[0].advice, "checkpoint") != NULL, in_some);
+    inq_report_free(report);
+    lockstep_free(trace);
+}
+
+static void blame__copies_between_steps_though_no_call_waits_for_them(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, 4, 12);
+    for (int s = 2; s < 11; s += 3) {
+        plan.copy_ns[0][s] = 10000000;
+    }
+    expect_copies(&plan, 3, true);
+    plan.copy_ns[0][4] = 200000; /* of a step of 25 ms: less than one percent of it */
+    expect_copies(&plan, 3, true);
+    plan.copy_ns[0][4] = 300000;
+    expect_copies(&plan, 4, true);
+    for (int s = 0; s < 12; s++) {
+        plan.copy_ns[0][s] = 10000000;
+    }
+    expect_copies(&plan, 11, false); /* in each that is judged: nothing says when the first began */
+}
+
 static void blame__larger_kernels_are_more_work(void **state)
 {
     (void)state;
@@ -331,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blame__healthy_run_names_nobody),
         cmocka_unit_test(blame__slow_gpu_by_a_common_factor),
+        cmocka_unit_test(blame__copies_between_steps_though_no_call_waits_for_them),
         cmocka_unit_test(blame__larger_kernels_are_more_work),
         cmocka_unit_test(blame__more_kernels_are_more_work),
         cmocka_unit_test(blame__longer_kernels_of_the_same_name_are_more_work),

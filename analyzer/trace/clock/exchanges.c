@@ -31,6 +31,7 @@ enum {
 static const int64_t TOGETHER_NS = 8000;
 /* Replicas are no further apart; a difference that is off by as much is no other one. */
 static const int64_t ELSEWHERE_NS = 100000;
+
 struct end {
     int64_t end_ns, step;
 };
@@ -72,9 +73,8 @@ struct join {
     int64_t *votes_ns;
     int64_t *apart_ns; /* of the pairs that end together */
     size_t n_apart;
-    size_t longest; /* line */
-    size_t
-        *line_of; /* [lanes] that was added last for it: a rank may have as many as it has ends */
+    size_t longest;  /* line */
+    size_t *line_of; /* [lanes] the line added last for it; there may be as many lanes as ends */
     size_t n_edges;
     struct edge *edges;
     struct inq_err *err;

@@ -7,15 +7,21 @@ static const struct inq_codec *const codecs[] = {&inq_codec_gzip, &inq_codec_fra
                                                  &inq_codec_utf16};
 
 static int read_layer(struct inq_unpack_layer *layer, unsigned char *out, size_t cap, size_t *n,
-                      struct inq_err *err)
+                      struct inq_spans *spans, struct inq_err *err)
 {
     size_t left = layer->head_n - layer->head_used;
     size_t part = left < cap ? left : cap;
     memcpy(out, layer->head + layer->head_used, part);
     layer->head_used += part;
     size_t got = 0;
-    int code =
-        part < cap ? layer->codec->read(layer->state, out + part, cap - part, &got, err) : INQ_OK;
+    int code = INQ_OK;
+    if (part < cap) {
+        code = layer->codec->read(layer->state, out + part, cap - part, &got, spans, err);
+    }
+    for (size_t i = 0; spans != NULL && i < spans->n; i++) {
+        spans->of[i].from += part;
+        spans->of[i].to += part;
+    }
     *n = part + got;
     return code;
 }
@@ -26,7 +32,7 @@ static int read_outer(void *ctx, uint64_t offset, unsigned char *buffer, size_t 
 {
     (void)offset;
     *bytes = buffer;
-    return read_layer(ctx, buffer, cap, n, err);
+    return read_layer(ctx, buffer, cap, n, NULL, err);
 }
 
 static int add_layer(struct inq_unpack *unpack, const struct inq_codec *codec,
@@ -43,7 +49,8 @@ static int add_layer(struct inq_unpack *unpack, const struct inq_codec *codec,
     if (code == INQ_OK) {
         layer->codec = codec;
         unpack->n_layers++;
-        code = codec->read(layer->state, layer->head, sizeof layer->head, &layer->head_n, err);
+        code =
+            codec->read(layer->state, layer->head, sizeof layer->head, &layer->head_n, NULL, err);
     }
     return code;
 }
@@ -79,9 +86,10 @@ int inq_unpack_open(struct inq_unpack *unpack, const struct inq_codec_input *inp
 }
 
 int inq_unpack_read(struct inq_unpack *unpack, unsigned char *out, size_t cap, size_t *n,
-                    struct inq_err *err)
+                    struct inq_spans *spans, struct inq_err *err)
 {
-    return read_layer(&unpack->layers[unpack->n_layers - 1], out, cap, n, err);
+    spans->n = 0;
+    return read_layer(&unpack->layers[unpack->n_layers - 1], out, cap, n, spans, err);
 }
 
 void inq_unpack_close(struct inq_unpack *unpack)

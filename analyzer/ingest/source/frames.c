@@ -478,8 +478,10 @@ static size_t take_output(struct frames *frames, unsigned char *to, size_t cap)
     return part;
 }
 
-static int read_frames(void *state, unsigned char *out, size_t cap, size_t *n, struct inq_err *err)
+static int read_frames(void *state, unsigned char *out, size_t cap, size_t *n,
+                      struct inq_spans *spans, struct inq_err *err)
 {
+    (void)spans;
     struct frames *frames = state;
     int code = INQ_OK;
     *n = take_output(frames, out, cap);

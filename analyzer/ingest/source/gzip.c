@@ -41,9 +41,14 @@ struct gzip {
     uint64_t skip;         /* bytes of it that the first engine has delivered already */
     uint64_t member_total; /* bytes that the engine at hand has made of it */
     uint32_t crc;
+    bool left_to_reader; /* `crc` stays as it is: the member's spans tell of the rest */
     uint64_t members;
     uint64_t delivered;
     struct inq_damage damage;
+
+    /* of the call at hand: */
+    const unsigned char *out;
+    struct inq_spans *spans;
 
     z_stream zlib;
     bool zlib_ready;
@@ -167,26 +172,45 @@ static int start_isal(struct gzip *gzip, struct inq_err *err)
     return INQ_OK;
 }
 
-static uint32_t checksum(const struct gzip *gzip, const unsigned char *bytes, size_t n)
-{
-    return gzip->use_isal ? crc32_gzip_refl(gzip->crc, bytes, n)
-                          : (uint32_t)crc32_z(gzip->crc, bytes, n);
-}
-
-#else
-
-static uint32_t checksum(const struct gzip *gzip, const unsigned char *bytes, size_t n)
-{
-    return (uint32_t)crc32_z(gzip->crc, bytes, n);
-}
-
 #endif
+
+uint32_t inq_gzip_sum(uint32_t sum, const void *bytes, size_t n, bool no_isal)
+{
+#ifdef INQ_HAVE_ISAL
+    if (!no_isal) {
+        return crc32_gzip_refl(sum, bytes, n);
+    }
+#else
+    (void)no_isal;
+#endif
+    return (uint32_t)crc32_z(sum, bytes, n);
+}
+
+static size_t max_spans(const struct inq_spans *spans)
+{
+    return sizeof spans->of / sizeof *spans->of;
+}
+
+/* Leaves the sum of the member, of which bytes follow at `out`, to the reader of the call at hand,
+ * as long as nothing of it is made twice and there is room to tell. */
+static void leave_to_reader(struct gzip *gzip, const unsigned char *out)
+{
+    struct inq_spans *spans = gzip->spans;
+    if (spans == NULL || gzip->skip > 0 || spans->n == max_spans(spans)) {
+        return;
+    }
+    size_t at = (size_t)(out - gzip->out);
+    spans->of[spans->n++] = (struct inq_span){
+        .from = at, .to = at, .first = !gzip->left_to_reader, .sum = gzip->crc};
+    gzip->left_to_reader = true;
+}
 
 static int start_data(struct gzip *gzip, bool with_isal, struct inq_err *err)
 {
     gzip->with_isal = with_isal;
     gzip->member_total = 0;
     gzip->crc = 0;
+    gzip->left_to_reader = false;
     gzip->state = IN_DATA;
 #ifdef INQ_HAVE_ISAL
     if (with_isal) {
@@ -332,12 +356,18 @@ static size_t unread_of_isal(struct gzip *gzip, unsigned char bytes[8])
     return n;
 }
 
-/* Compares what came out with what should have. */
+/* Compares what came out with what should have, or has the reader do it. */
 static void verify(struct gzip *gzip, uint32_t crc, uint32_t size)
 {
-    if (crc != gzip->crc || size != (uint32_t)gzip->member_total) {
+    bool left = gzip->left_to_reader;
+    if (size != (uint32_t)gzip->member_total || (!left && crc != gzip->crc)) {
         note_damage(gzip, INQ_DAMAGE_CORRUPT_GZIP);
+    } else if (left) {
+        struct inq_span *span = &gzip->spans->of[gzip->spans->n - 1];
+        span->last = true;
+        span->right = crc;
     }
+    gzip->left_to_reader = false;
 }
 
 static int read_trailer(struct gzip *gzip, struct inq_err *err)
@@ -371,6 +401,9 @@ static int read_trailer(struct gzip *gzip, struct inq_err *err)
 static int on_damage(struct gzip *gzip, enum inq_damage_kind kind, struct inq_err *err)
 {
     if (gzip->with_isal) {
+        if (gzip->left_to_reader) {
+            gzip->spans->n--; /* it is summed anew, and here */
+        }
         gzip->skip = gzip->member_out;
         seek_to(gzip, gzip->data_offset);
         return start_data(gzip, false, err);
@@ -384,7 +417,11 @@ static int on_damage(struct gzip *gzip, enum inq_damage_kind kind, struct inq_er
 /* Accounts for `made` fresh bytes at `out`, dropping those already delivered. */
 static size_t account(struct gzip *gzip, unsigned char *out, size_t made)
 {
-    gzip->crc = checksum(gzip, out, made);
+    if (gzip->left_to_reader) {
+        gzip->spans->of[gzip->spans->n - 1].to += made;
+    } else {
+        gzip->crc = inq_gzip_sum(gzip->crc, out, made, !gzip->use_isal);
+    }
     gzip->member_total += made;
     size_t drop = gzip->skip < made ? (size_t)gzip->skip : made;
     gzip->skip -= drop;
@@ -432,11 +469,17 @@ static int inflate_some(struct gzip *gzip, unsigned char *out, size_t cap, size_
     return code;
 }
 
-static int read_gzip(void *state, unsigned char *out, size_t cap, size_t *n, struct inq_err *err)
+static int read_gzip(void *state, unsigned char *out, size_t cap, size_t *n,
+                     struct inq_spans *spans, struct inq_err *err)
 {
     struct gzip *gzip = state;
     int code = INQ_OK;
     *n = 0;
+    gzip->out = out;
+    gzip->spans = spans;
+    if (gzip->left_to_reader) {
+        leave_to_reader(gzip, out);
+    }
     while (code == INQ_OK && *n < cap && gzip->state != AT_END) {
         size_t got = 0;
         switch (gzip->state) {
@@ -444,6 +487,9 @@ static int read_gzip(void *state, unsigned char *out, size_t cap, size_t *n, str
             code = read_header(gzip, err);
             break;
         case IN_DATA:
+            if (!gzip->left_to_reader) {
+                leave_to_reader(gzip, out + *n);
+            }
             code = inflate_some(gzip, out + *n, cap - *n, &got, err);
             break;
         case AT_TRAILER:

@@ -27,6 +27,7 @@ struct slot {
     bool ready; /* under the source's mutex */
     int code;   /* of what follows the bytes */
     struct inq_err error;
+    struct inq_spans spans; /* of the bytes */
 };
 
 struct inq_source {
@@ -61,7 +62,9 @@ struct inq_source {
     int code;          /* of what follows it */
     struct inq_err error;
     uint64_t delivered;
-    struct inq_damage damage;
+    uint64_t summed;       /* bytes of all chunks that were had */
+    uint32_t sum;          /* of the member at hand */
+    struct inq_damage sum_damage, damage;
 };
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -125,7 +128,7 @@ static void fill(struct inq_source *source, size_t number, struct slot *slot, in
     if (source->unpack.n_layers > 0) {
         const struct inq_unpack_layer *outer = &source->unpack.layers[0];
         slot->code = inq_unpack_read(&source->unpack, (unsigned char *)out, source->chunk_size,
-                                     &slot->n, &slot->error);
+                                     &slot->n, &slot->spans, &slot->error);
         atomic_store(&source->consumed, outer->codec->consumed(outer->state));
     } else {
         slot->code = read_plain(source, (uint64_t)number * source->chunk_size, out,
@@ -246,6 +249,23 @@ static int start(struct inq_source *source, struct inq_err *err)
     return INQ_OK;
 }
 
+/* The checksums that the codec has left to its reader. */
+static void sum_up(struct inq_source *source, const struct slot *slot)
+{
+    const char *bytes = slot->memory + INQ_SOURCE_HEADROOM;
+    for (size_t i = 0; i < slot->spans.n; i++) {
+        const struct inq_span *span = &slot->spans.of[i];
+        source->sum = inq_gzip_sum(span->first ? span->sum : source->sum, bytes + span->from,
+                                   span->to - span->from, source->options.no_isal);
+        struct inq_damage *damage = &source->sum_damage;
+        if (span->last && source->sum != span->right &&
+            damage->count[INQ_DAMAGE_CORRUPT_GZIP]++ == 0) {
+            damage->first_offset[INQ_DAMAGE_CORRUPT_GZIP] = (int64_t)(source->summed + span->to);
+        }
+    }
+    source->summed += slot->n;
+}
+
 /* The next chunk of the ring, *n == 0 at the end. */
 static int next_chunk(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err)
 {
@@ -265,6 +285,7 @@ static int next_chunk(struct inq_source *source, char **bytes, size_t *n, struct
     source->code = slot->code;
     source->error = slot->error;
     source->last = slot->code != INQ_OK || slot->n < source->chunk_size;
+    sum_up(source, slot);
     if (slot->n == 0) {
         return next_chunk(source, bytes, n, err);
     }
@@ -325,18 +346,24 @@ int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, st
     return code;
 }
 
+static void add_damage(struct inq_damage *all, const struct inq_damage *damage)
+{
+    for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
+        if (damage->count[kind] > 0 && (all->count[kind] == 0 ||
+                                        damage->first_offset[kind] < all->first_offset[kind])) {
+            all->first_offset[kind] = damage->first_offset[kind];
+        }
+        all->count[kind] += damage->count[kind];
+    }
+}
+
 static void merge_damage(struct inq_source *source)
 {
     for (size_t i = 0; i < source->unpack.n_layers; i++) {
         const struct inq_unpack_layer *layer = &source->unpack.layers[i];
-        const struct inq_damage *damage = layer->codec->damage(layer->state);
-        for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
-            if (source->damage.count[kind] == 0) {
-                source->damage.first_offset[kind] = damage->first_offset[kind];
-            }
-            source->damage.count[kind] += damage->count[kind];
-        }
+        add_damage(&source->damage, layer->codec->damage(layer->state));
     }
+    add_damage(&source->damage, &source->sum_damage);
 }
 
 /* Asks the owner; at a limit the source ends. */

@@ -165,8 +165,10 @@ static int next_character(struct utf16 *u, struct inq_err *err)
     return INQ_OK;
 }
 
-static int read_utf16(void *state, unsigned char *out, size_t cap, size_t *n, struct inq_err *err)
+static int read_utf16(void *state, unsigned char *out, size_t cap, size_t *n,
+                      struct inq_spans *spans, struct inq_err *err)
 {
+    (void)spans;
     struct utf16 *u = state;
     *n = 0;
     while (*n < cap) {

@@ -9,8 +9,8 @@
 
 /* Where compressed bytes come from. */
 struct inq_codec_input {
-    /* Gives bytes at `offset` (at most `cap`; *n == 0 at the end) either in `buffer` or, by setting
-     * *bytes, from memory of its own. */
+    /* Gives bytes at `offset` (*n == 0 at the end), at most `cap` in `buffer` or, by setting *bytes,
+     * any number in memory of its own, valid until the next call. */
     int (*read)(void *ctx, uint64_t offset, unsigned char *buffer, size_t cap,
                 const unsigned char **bytes, size_t *n, struct inq_err *err);
     void *ctx;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A source fills chunks, each with room in front for what its consumer had left over. Threaded, a
- * producer fills a ring of chunks ahead of the consumer, which lends a hand where chunks do not
- * depend on each other; otherwise each chunk is filled when it is asked for. */
+ * producer fills a ring of chunks ahead of the consumer; otherwise each chunk is filled when it is
+ * asked for. Decompressing takes longer than most consumers do, so these lend a hand: where chunks
+ * do not depend on each other they fill some, else they read the file ahead and check sums. */
 #include "ingest/source/source.h"
 
 #include "base/mem.h"
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 enum { RING_SLOTS = 12, WAKE_FREE = 6, WAKE_READY = 6 };
+enum { STRETCH = 256 << 10 }; /* of packed text as much as fills the ring, more or less */
 static const size_t DEFAULT_CHUNK = (size_t)256 << 10;
 
 /* One chunk: HEADROOM, then `n` of chunk_size bytes, then PADDING. */
@@ -28,6 +30,14 @@ struct slot {
     int code;   /* of what follows the bytes */
     struct inq_err error;
     struct inq_spans spans; /* of the bytes */
+};
+
+/* A stretch of a compressed file, read ahead by the consumer. */
+struct stretch {
+    enum { UNWANTED, WANTED, AT_WORK, READY } state;
+    unsigned char *bytes; /* [STRETCH]; NULL at first */
+    uint64_t offset;
+    size_t n;
 };
 
 struct inq_source {
@@ -44,13 +54,15 @@ struct inq_source {
     struct slot slots[RING_SLOTS];
     bool started, held; /* the consumer holds the slot `taken - 1` */
     pthread_t thread;
-    bool has_thread;
+    bool has_thread, reads_ahead;
     pthread_mutex_t mutex;
     pthread_cond_t filled_some, freed_some;
     /* under `mutex` when threaded: */
     size_t claimed, taken; /* chunks so far; claimed - taken + held are in use */
     bool ended, stop, producer_waits, consumer_waits;
     inq_source_work work;
+    struct stretch stretches[2]; /* what is being decompressed, and what comes then */
+    size_t next_stretch;
 
     /* consumer's side: */
     char *head; /* bytes gathered by peek, with headroom and padding */
@@ -84,6 +96,54 @@ static int read_fd(struct inq_source *source, uint64_t offset, void *out, size_t
     return INQ_OK;
 }
 
+/* The producer's turn: takes the stretch at `offset` if the consumer has read it, and in any case
+ * wants the one behind that, or behind the `n` bytes that are read without. */
+static bool take_stretch(struct inq_source *source, uint64_t offset, size_t n,
+                         struct stretch *taken)
+{
+    pthread_mutex_lock(&source->mutex);
+    struct stretch *next = &source->stretches[source->next_stretch];
+    while (next->state == AT_WORK) {
+        source->producer_waits = true;
+        pthread_cond_wait(&source->freed_some, &source->mutex);
+        source->producer_waits = false;
+    }
+    bool ready = next->state == READY && next->offset == offset;
+    if (ready) {
+        *taken = *next;
+        n = next->n;
+        source->next_stretch = 1 - source->next_stretch;
+        next = &source->stretches[source->next_stretch];
+    }
+    next->state = WANTED;
+    next->offset = offset + n;
+    pthread_mutex_unlock(&source->mutex);
+    return ready;
+}
+
+/* The consumer's turn; with the mutex, but not while it reads. What it cannot read the producer
+ * will, and will say why. */
+static void read_stretch(struct inq_source *source)
+{
+    struct stretch *next = &source->stretches[source->next_stretch];
+    uint64_t left = next->offset < source->part.size ? source->part.size - next->offset : 0;
+    size_t cap = left < STRETCH ? (size_t)left : STRETCH;
+    next->state = AT_WORK;
+    pthread_mutex_unlock(&source->mutex);
+    struct inq_err ignored = {0};
+    size_t n = 0;
+    next->bytes = next->bytes != NULL ? next->bytes : inq_mem_alloc(STRETCH);
+    if (next->bytes != NULL && cap > 0) {
+        (void)read_fd(source, next->offset, next->bytes, cap, &n, &ignored);
+    }
+    pthread_mutex_lock(&source->mutex);
+    next->n = n;
+    next->state = n > 0 ? READY : UNWANTED;
+    if (source->producer_waits) {
+        pthread_cond_signal(&source->freed_some);
+    }
+}
+
 static int read_input(void *ctx, uint64_t offset, unsigned char *buffer, size_t cap,
                       const unsigned char **bytes, size_t *n, struct inq_err *err)
 {
@@ -91,6 +151,12 @@ static int read_input(void *ctx, uint64_t offset, unsigned char *buffer, size_t 
     const struct inq_source_part *part = &source->part;
     uint64_t left = offset < part->size ? part->size - offset : 0;
     *n = left < cap ? (size_t)left : cap;
+    struct stretch stretch;
+    if (part->bytes == NULL && source->reads_ahead && take_stretch(source, offset, *n, &stretch)) {
+        *bytes = stretch.bytes;
+        *n = stretch.n;
+        return INQ_OK;
+    }
     if (part->bytes == NULL) {
         *bytes = buffer;
         return *n > 0 ? read_fd(source, offset, buffer, *n, n, err) : INQ_OK;
@@ -208,6 +274,8 @@ static struct slot *next_threaded(struct inq_source *source)
     while (source->taken == source->claimed || !slot->ready) {
         if (source->unpack.n_layers == 0 && !source->ended && !is_full(source)) {
             fill_next(source);
+        } else if (source->stretches[source->next_stretch].state == WANTED) {
+            read_stretch(source);
         } else {
             source->consumer_waits = true;
             pthread_cond_wait(&source->filled_some, &source->mutex);
@@ -242,6 +310,7 @@ static int start(struct inq_source *source, struct inq_err *err)
     for (size_t i = 0; i < source->n_slots; i++) {
         source->slots[i].memory = source->memory + i * step;
     }
+    source->reads_ahead = source->options.threaded && source->unpack.n_layers > 0;
     /* slower without, but works */
     source->has_thread =
         source->options.threaded && pthread_create(&source->thread, NULL, produce, source) == 0;
@@ -585,6 +654,8 @@ void inq_source_close(struct inq_source *source)
     for (size_t i = 0; i < RING_SLOTS; i++) {
         inq_mem_free(source->slots[i].note);
     }
+    inq_mem_free(source->stretches[0].bytes);
+    inq_mem_free(source->stretches[1].bytes);
     inq_mem_free(source->memory);
     inq_mem_free(source->head);
     inq_unpack_close(&source->unpack);

@@ -9,8 +9,8 @@
 
 /* Where compressed bytes come from. */
 struct inq_codec_input {
-    /* Gives bytes at `offset` (*n == 0 at the end), at most `cap` in `buffer` or, by setting *bytes,
-     * any number in memory of its own, valid until the next call. */
+    /* Gives bytes at `offset` (*n == 0 at the end), at most `cap` in `buffer` or, by setting
+     * *bytes, any number in memory of its own, valid until the next call. */
     int (*read)(void *ctx, uint64_t offset, unsigned char *buffer, size_t cap,
                 const unsigned char **bytes, size_t *n, struct inq_err *err);
     void *ctx;
@@ -39,7 +39,8 @@ struct inq_codec {
                 void **state, struct inq_err *err);
     /* Decompresses until `cap` bytes are there; less only at the end or on failure, with which *n
      * may still be above 0. `spans` (empty when called; NULL: nothing) gets what is left to the
-     * reader; once given it is given on. Fails with INQ_NOMEM, INQ_UNSUPPORTED, and what the input does. */
+     * reader; once given it is given on. Fails with INQ_NOMEM, INQ_UNSUPPORTED, and what the input
+     * does. */
     int (*read)(void *state, unsigned char *out, size_t cap, size_t *n, struct inq_spans *spans,
                 struct inq_err *err);
     uint64_t (*consumed)(const void *state);

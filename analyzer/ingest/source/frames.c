@@ -479,7 +479,7 @@ static size_t take_output(struct frames *frames, unsigned char *to, size_t cap)
 }
 
 static int read_frames(void *state, unsigned char *out, size_t cap, size_t *n,
-                      struct inq_spans *spans, struct inq_err *err)
+                       struct inq_spans *spans, struct inq_err *err)
 {
     (void)spans;
     struct frames *frames = state;

@@ -200,8 +200,8 @@ static void leave_to_reader(struct gzip *gzip, const unsigned char *out)
         return;
     }
     size_t at = (size_t)(out - gzip->out);
-    spans->of[spans->n++] = (struct inq_span){
-        .from = at, .to = at, .first = !gzip->left_to_reader, .sum = gzip->crc};
+    spans->of[spans->n++] =
+        (struct inq_span){.from = at, .to = at, .first = !gzip->left_to_reader, .sum = gzip->crc};
     gzip->left_to_reader = true;
 }
 

@@ -74,8 +74,8 @@ struct inq_source {
     int code;          /* of what follows it */
     struct inq_err error;
     uint64_t delivered;
-    uint64_t summed;       /* bytes of all chunks that were had */
-    uint32_t sum;          /* of the member at hand */
+    uint64_t summed; /* bytes of all chunks that were had */
+    uint32_t sum;    /* of the member at hand */
     struct inq_damage sum_damage, damage;
 };
 
@@ -418,8 +418,8 @@ int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, st
 static void add_damage(struct inq_damage *all, const struct inq_damage *damage)
 {
     for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
-        if (damage->count[kind] > 0 && (all->count[kind] == 0 ||
-                                        damage->first_offset[kind] < all->first_offset[kind])) {
+        if (damage->count[kind] > 0 &&
+            (all->count[kind] == 0 || damage->first_offset[kind] < all->first_offset[kind])) {
             all->first_offset[kind] = damage->first_offset[kind];
         }
         all->count[kind] += damage->count[kind];

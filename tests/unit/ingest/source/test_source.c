@@ -336,6 +336,46 @@ static void source__a_wrong_checksum_is_counted_and_the_text_kept(void **state)
     free(packed.p);
 }
 
+/* More of them in a chunk than the consumer checks, and fewer. */
+static void source__each_of_many_members_is_checked(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 14 };
+    struct bytes plain = {malloc(1), 0};
+    struct bytes packed = {malloc(1), 0};
+    size_t end[MEMBERS], packed_end[MEMBERS];
+    for (size_t i = 0; i < MEMBERS; i++) {
+        struct bytes text = make_text(i % 5 * 97, 20 + i); /* some are empty */
+        struct bytes member = compress_gzip(text, 6);
+        struct bytes more = join(plain, text);
+        struct bytes packed_more = join(packed, member);
+        struct bytes *gone[] = {&text, &member, &plain, &packed};
+        for (size_t k = 0; k < sizeof gone / sizeof gone[0]; k++) {
+            free(gone[k]->p);
+        }
+        plain = more;
+        packed = packed_more;
+        end[i] = plain.n;
+        packed_end[i] = packed.n;
+    }
+    for (size_t i = 0; i < MEMBERS; i++) {
+        struct inq_damage damage;
+        packed.p[packed_end[i] - 7] ^= 0x10;
+        assert_reads_as(packed, plain, &damage);
+        assert_int_equal(damage.count[INQ_DAMAGE_CORRUPT_GZIP], 1);
+        assert_int_equal(damage.first_offset[INQ_DAMAGE_CORRUPT_GZIP], end[i]);
+        packed.p[packed_end[i] - 7] ^= 0x10;
+    }
+    struct inq_damage damage;
+    packed.p[packed_end[1] - 7] ^= 1;
+    packed.p[packed_end[MEMBERS - 2] - 7] ^= 1;
+    assert_reads_as(packed, plain, &damage);
+    assert_int_equal(damage.count[INQ_DAMAGE_CORRUPT_GZIP], 2);
+    assert_int_equal(damage.first_offset[INQ_DAMAGE_CORRUPT_GZIP], end[1]);
+    free(plain.p);
+    free(packed.p);
+}
+
 static void source__peek_shows_the_start_and_takes_nothing(void **state)
 {
     (void)state;
@@ -547,16 +587,61 @@ static void source__its_owner_can_end_it(void **state)
     free(plain.p);
 }
 
+static void write_file(struct bytes bytes, char *path)
+{
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes.p, bytes.n), bytes.n);
+    assert_int_equal(close(fd), 0);
+}
+
+/* Long enough to be read ahead in several stretches; damage leads back to one that is gone. */
+static void source__a_long_file_is_read_ahead(void **state)
+{
+    (void)state;
+    struct bytes plain = make_text(8000000, 18);
+    struct bytes packed = compress_gzip(plain, 1);
+    assert_true(packed.n > (size_t)1 << 20);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        struct inq_damage expected_damage;
+        struct bytes expected =
+            read_memory(packed, (struct inq_source_options){0}, &expected_damage);
+        size_t at = packed.n / 8 * 7;
+        while (damaged && expected.n >= plain.n) { /* not every byte makes the rest unreadable */
+            packed.p[at++] ^= 0x55;
+            free(expected.p);
+            expected = read_memory(packed, (struct inq_source_options){0}, &expected_damage);
+        }
+        assert_int_equal(expected_damage.count[INQ_DAMAGE_CORRUPT_GZIP] > 0, damaged);
+        char path[] = "test_source_XXXXXX";
+        write_file(packed, path);
+        for (int way = 0; way < 4; way++) {
+            struct inq_source_options options = {
+                .threaded = true, .no_isal = (way & 1) != 0, .chunk_size = way & 2 ? 20000 : 0};
+            struct inq_source *source = NULL;
+            struct inq_err err = {0};
+            assert_int_equal(inq_source_open(path, &options, &source, &err), INQ_OK);
+            struct inq_damage damage;
+            struct bytes out = read_all(source, &damage);
+            assert_same(out, expected);
+            assert_memory_equal(&damage, &expected_damage, sizeof damage);
+            free(out.p);
+            inq_source_close(source);
+        }
+        assert_int_equal(unlink(path), 0);
+        free(expected.p);
+    }
+    free(plain.p);
+    free(packed.p);
+}
+
 static void source__files_read_as_memory_does(void **state)
 {
     (void)state;
     struct bytes plain = make_text(700000, 19);
     struct bytes packed = compress_gzip(plain, 6);
     char path[] = "test_source_XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, packed.p, packed.n), packed.n);
-    assert_int_equal(close(fd), 0);
+    write_file(packed, path);
     for (int threaded = 0; threaded < 2; threaded++) {
         struct inq_source_options options = {.threaded = threaded != 0};
         struct inq_source *source = NULL;
@@ -595,12 +680,14 @@ int main(void)
         cmocka_unit_test(source__finds_the_member_after_a_corrupt_one),
         cmocka_unit_test(source__garbage_behind_the_stream_is_counted),
         cmocka_unit_test(source__a_wrong_checksum_is_counted_and_the_text_kept),
+        cmocka_unit_test(source__each_of_many_members_is_checked),
         cmocka_unit_test(source__peek_shows_the_start_and_takes_nothing),
         cmocka_unit_test(source__consumed_is_of_what_was_delivered),
         cmocka_unit_test(source__room_around_a_chunk_is_the_consumers),
         cmocka_unit_test(source__may_be_closed_early),
         cmocka_unit_test(source__work_ahead_is_had_with_its_chunk),
         cmocka_unit_test(source__its_owner_can_end_it),
+        cmocka_unit_test(source__a_long_file_is_read_ahead),
         cmocka_unit_test(source__files_read_as_memory_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ struct gzip {
     uint64_t skip;         /* bytes of it that the first engine has delivered already */
     uint64_t member_total; /* bytes that the engine at hand has made of it */
     uint32_t crc;
-    bool left_to_reader; /* `crc` stays as it is: the member's spans tell of the rest */
+    bool left_to_reader; /* `crc` stays as it is: the member's spans give the rest */
     uint64_t members;
     uint64_t delivered;
     struct inq_damage damage;
